@@ -100,6 +100,7 @@ WW_KERNEL(umma_multicast, 128, Params, params) {
     arch::tensor::relinquish<kOne>();
     arch::tensor::dealloc<kOne>(acc, kN);
   }
+  arch::cluster::sync();  // no CTA exits before the commits of its peers, and its own, have arrived
 }
 WW_MODULE()
 )";

@@ -21,7 +21,7 @@ u32 mn_major_chunk(const MatrixPlace& p, u32 chunk, u32 k) {
 }
 
 /// Repeats the offsets of the first eight rows, `stride` bytes apart; returns true if all chunks lie in [begin, end).
-/// This special case covers every K-major operand of our kernels, in a tenth of the time.
+/// This special case covers every K-major operand of the library's kernels, in a tenth of the time.
 bool repeated_chunks(const MatrixPlace& p, u32 rows, u32 begin, u32 end, u32* offsets) {
   constexpr u32 kEight = 16;  // chunks of eight rows
   u32 least = ~0u, most = 0;

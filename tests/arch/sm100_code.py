@@ -5,8 +5,9 @@ sm100_code.py <root> <folder of the Python environment> <C++ compiler>
 
 A kernel for each form goes through NVRTC, and through nvcc where there is one, and its disassembly must hold the form's
 instruction, registers aside. Issued under elect, no instruction may stand in a loop over the lanes of a warp. The same
-text must compile for the emulated device too. The kernels of kernels/sm100_*.hpp must assemble without spills. Exit 77 (skipped) without an NVRTC of CUDA 12.8 or later, or without
-nvdisasm, which the environment of the Python tests has (PyPI: nvidia-cuda-nvdisasm); with CI set that is a failure."""
+text must compile for the emulated device too. The kernels of kernels/sm100_*.hpp must assemble without spills. The exit
+status is 77 (skipped) without NVRTC of CUDA 12.8 or later, or without nvdisasm, which the environment of the Python tests
+has (PyPI: nvidia-cuda-nvdisasm); with CI set that is a failure."""
 import ctypes
 import os
 import pathlib

@@ -69,6 +69,7 @@ void breaks_allocation(const Mistake& p) {
   if (p.which == 3) return;  // never freed
   if (p.which == 4) u().dealloc(CtaGroup::one, address + 1, 32, here());
   if (p.which == 5) u().dealloc(CtaGroup::one, address, 64, here());
+  if (p.which == 8) u().dealloc(CtaGroup::one, address + (32u << 16), 32, here());
   if (p.which == 6) u().dealloc(CtaGroup::pair, address, 32, here());
   u().dealloc(CtaGroup::one, address, 32, here());
   if (p.which == 7) u().dealloc(CtaGroup::one, address, 32, here());
@@ -83,6 +84,7 @@ TEST(TensorMemory, MistakesOfAllocationAreReported) {
   EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{5}, {}), "no allocation of 64 columns at address");
   EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{6}, {}), "a kernel uses one of them");
   EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{7}, {}), "no allocation of 32 columns at address");
+  EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{8}, {}), "no allocation of 32 columns at address");
 }
 
 // --- blocking -----------------------------------------------------------------------------------------------------

@@ -87,8 +87,9 @@ class AccumulatorPipeline : StageRing<kColumns.barriers()> {
       arch::umma::commit_multicast<kGroup>(full(barriers_, stage.barrier), mask_of_group(kGroup, rank_));
     else arch::umma::commit<kGroup>(full(barriers_, stage.barrier));
   }
-  /// Waits until the epilogue has read all accumulators, because the epilogue of the other CTA arrives here and this
-  /// CTA must not exit before it. Called by the MMA thread.
+  /// Waits until the epilogue has released all accumulators, because the epilogue of the other CTA arrives here and
+  /// this CTA must not exit before it. Overlapping accumulators are released when their shared columns have been read:
+  /// the columns may be freed only behind a barrier with the epilogue warps. Called by the MMA thread.
   WW_DEVICE void producer_tail() {
     for (int i = 0; i < kColumns.barriers(); ++i) {
       wait_empty();

@@ -6,6 +6,8 @@
 // The device writes the 16 bytes of an answer to every CTA, whose own barrier counts them; one consumer thread of
 // each CTA announces them before it waits. The producer must be a consumer too, because it may not ask again after an
 // answer without work. A CTA works for its own index first, so that the first fetch is for its second tile.
+// After the last answer the consumers of all CTAs still arrive at CTA 0, which must not exit before: a kernel of
+// clusters ends with a cluster barrier.
 #pragma once
 
 #include "warpwright/arch/common/cluster.hpp"

@@ -5,8 +5,8 @@
 // - A: every CTA loads rows of its own, which the CTAs of its column share.
 // - B: a pair's CTAs hold one half of the columns each, so that CTAs share rows of B if they are in one row and at the
 //   same place of their pairs.
-// - An MMA reads what both CTAs of its pair hold, so that its completion releases a stage to every CTA that loads any
-//   of that. A stage of a CTA is free when the MMAs of all pairs that read its loads are complete:
+// - An MMA reads the shared memory of both CTAs of its pair, so that its commit releases a stage to every CTA that
+//   loads rows of it. A stage of a CTA is free when the MMAs of all pairs that read its loads are complete:
 //   m / (CTAs of an MMA) + n - 1 arrivals.
 // tests/pipeline/umma_arrivals_test.cpp counts both for every cluster of up to 16 CTAs one by one.
 #pragma once
@@ -18,7 +18,7 @@ namespace ww::pipeline {
 
 using arch::CtaGroup;
 
-/// Returns whether MMAs of the group can share out the cluster.
+/// Returns whether the cluster divides into groups of this size along M.
 WW_HOST_DEVICE constexpr bool holds_groups(ClusterShape shape, CtaGroup group) {
   return shape.m % arch::ctas_of(group) == 0;
 }

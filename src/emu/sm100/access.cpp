@@ -39,8 +39,10 @@ void widen_in_flight(Thread& thread, const u32* registers, int count) {
 void TensorEngine::check_access(Thread& thread, bool is_store, const TensorAccess& form, u32 address,
                                 arch::Site site) const {
   const Origin origin{&thread, site};
-  if (!form.exists() || (form.packed && form.shape == arch::TensorShape::lanes16_bits32_split && form.split == 0))
+  if (!form.exists())
     refuse(origin, fmt::format("{}: .x{} does not exist for this shape", access_name(is_store), form.repetitions));
+  if (form.packed && form.shape == arch::TensorShape::lanes16_bits32_split && form.split == 0)
+    refuse(origin, fmt::format("{}: split: expected at least 1 column, got 0", access_name(is_store)));
   const u32 own = thread.index / kWarpSize % 4 * kLanesOfWarp, lane = lane_of(address);
   if (lane != own && !(lane == own + 16 && form.lanes() == 16))
     refuse(origin,

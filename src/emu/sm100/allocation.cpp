@@ -140,7 +140,8 @@ void TensorEngine::dealloc(Thread& thread, arch::CtaGroup group, u32 address, u3
   aligned_call(thread, "tcgen05.dealloc.sync.aligned", site);
   const Ctas ctas = ctas_of(thread, group, "tcgen05.dealloc", site);
   for (Cta* cta : ctas.at)
-    if (cta && column_of(address) + columns <= kColumns) of(*cta).rules_.freed(thread, rules_, address, columns, site);
+    if (cta && address < kColumns && columns <= kColumns - address)
+      of(*cta).rules_.freed(thread, rules_, address, columns, site);
   u32 number = 0;
   meet(thread, kMeetsForDealloc, address * 1021 + columns, site, [&](u32 half) {
     check_equal(thread, half, "tcgen05.dealloc", site);

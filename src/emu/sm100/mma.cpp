@@ -112,7 +112,8 @@ Region copy_region(arch::CopyShape shape, u32 address) {
 }
 
 bool TensorEngine::same_accumulator(const Entry& a, const Entry& b) {
-  return a.call.d == b.call.d && a.instruction.m == b.instruction.m && a.instruction.n == b.instruction.n;
+  return a.call.d == b.call.d && a.call.kind == b.call.kind && a.instruction.m == b.instruction.m &&
+         a.instruction.n == b.instruction.n;
 }
 
 void TensorEngine::check_columns(const Entry& entry, Cta& cta, u32 first, u32 columns, const char* what) const {
@@ -196,7 +197,8 @@ void TensorEngine::judge_mma(Thread& thread, const Entry& entry, const Ctas& cta
   const arch::sm100::MmaInstruction& i = entry.instruction;
   const MmaExtent extent = entry.extent();
   TensorUse use{.thread = &thread, .origin = entry.origin, .from = entry.from, .agent = agent, .epoch = entry.number};
-  use.accumulator = u64{call.d} << 32 | static_cast<u32>(i.m) << 16 | static_cast<u32>(i.n);
+  use.accumulator =
+      u64{call.d} << 32 | static_cast<u32>(call.kind) << 28 | static_cast<u32>(i.m) << 16 | static_cast<u32>(i.n);
   for (Cta* cta : ctas.at) {
     if (!cta) continue;
     if (!call.a_in_tensor_memory) judge_operand(thread, entry, *cta, call.a, read_of_a(i, extent), kReadOfA, agent);

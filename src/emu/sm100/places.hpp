@@ -5,7 +5,8 @@
 //   accumulator    one CTA, M = 128; a pair, M = 256: lane = row, column = column
 //                  one CTA, M = 64: 16 of every 32 lanes, so that another accumulator fits 16 lanes further on
 //                  a pair, M = 128: 64 rows, and the second half of N lies on lanes 64 to 127 (2x2)
-//   A              packed to 8 columns on the lanes of the accumulator's rows; 2x2: twice
+//   A              packed to 8 columns on the lanes of the accumulator's rows; on the 2x2 datapath twice, on lanes 0
+//                  to 63 and 64 to 127
 //   scales         row r on lane r % 32 of every quarter, column r / 32, byte = scale; 2x2: B's halves of N as above
 // D of 16 bits takes a column for each element too, as the low half.
 #pragma once

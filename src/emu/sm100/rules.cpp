@@ -217,8 +217,8 @@ void TensorRules::allocated(Thread& thread, u32 number) const {
 void TensorRules::freed(Thread& thread, const TensorRules& issuer, u32 base, u32 columns, arch::Site site) {
   if (!checker_) return;
   const Record mine{.thread = thread.check_slot, .warp = thread.warp, .site = site, .from = thread.call};
-  const auto report = [&](const Record* old, u32 column, u32 half, const char* what, const char* advice) {
-    checker_->report(kTensorMemory,
+  const auto report = [&](Rule rule, const Record* old, u32 column, u32 half, const char* what, const char* advice) {
+    checker_->report(rule,
                      old ? checker_->party(old->thread, old->site, name_of(old->action), old->from) : FindingParty{},
                      checker_->party(thread.check_slot, site, "tcgen05.dealloc", thread.call), 0, 0,
                      space(column, half), {}, what, advice);
@@ -227,12 +227,19 @@ void TensorRules::freed(Thread& thread, const TensorRules& issuer, u32 base, u32
     for (u32 column = base; column < base + columns; ++column) {
       const Unit& at = unit(half, column);
       if (!knows(thread, alloc_agent_, at.allocated))
-        return report(nullptr, column, half, "columns are freed while an allocation of the peer CTA may still be open",
+        return report(kTensorMemory, nullptr, column, half,
+                      "columns are freed while an allocation of the peer CTA may still be open",
                       "let both CTAs of the pair pass a cluster barrier between tcgen05.alloc and dealloc");
       for (u32 i = 0; i <= at.read_count; ++i) {
         const u32 number = i == 0 ? at.write : at.reads[i - 1];
-        if (number == 0 || order(records_[number], mine, thread, issuer) == Order::ordered) continue;
-        return report(&records_[number], column, half,
+        if (number == 0) continue;
+        const Order verdict = order(records_[number], mine, thread, issuer);
+        if (verdict == Order::ordered) continue;
+        if (verdict == Order::unfenced)
+          return report(kTensorFence, &records_[number], column, half,
+                        "columns are freed without tcgen05.fence between their last use and tcgen05.dealloc",
+                        "call umma::fence_before() before the synchronisation and umma::fence_after() behind it");
+        return report(kTensorMemory, &records_[number], column, half,
                       thread.cta == cta_ ? "columns are freed that may still be in use"
                                          : "columns of a pair are freed while the peer CTA may still use its own",
                       "wait for all uses of the columns, in both CTAs of a pair, before tcgen05.dealloc");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checked run asks of tensor memory. It is seen as units of one column on 16 lanes; each remembers its last
-// write and the reads since. One object for each CTA; it does nothing until start().
+// Race rules of tensor memory. State is kept for each unit of one column by 16 lanes: its last write, and the reads
+// since. One object for each CTA; it does nothing until start().
 //   MMA, copy       done for those that know of a commit after it; of one thread: MMAs of one accumulator are in order,
 //                   and copies are before later MMAs
 //   ld, st          done for their warp after its wait; for other threads after wait, fence::before_thread_sync, a
@@ -63,8 +63,8 @@ class TensorRules {
     const void* from = nullptr;
   };
   struct Unit {
-    static constexpr u32 kReads = 4;
-    u32 write = 0;  // of records_; 0 is none
+    static constexpr u32 kReads = 12;  // of the eight warps that reach a lane, and of MMAs
+    u32 write = 0;                     // of records_; 0 is none
     u32 allocated = 0;
     u32 read_count = 0;
     u32 reads[kReads] = {};

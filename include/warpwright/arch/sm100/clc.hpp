@@ -42,6 +42,7 @@ WW_DEVICE void try_cancel_multicast(SharedAddress answer, MBarrier full) {
       "r"(full.address.value)
       : "memory");
 }
+/// Loads an answer from shared memory, after the wait for its mbarrier.
 WW_DEVICE Answer load(SharedAddress answer) { return {shared::load4(answer)}; }
 /// Returns whether a launch was cancelled, so that there is work.
 WW_DEVICE bool is_canceled(const Answer& answer) {

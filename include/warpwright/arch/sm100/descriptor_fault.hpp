@@ -6,8 +6,8 @@
 
 namespace ww::arch::sm100 {
 
-/// The field of a descriptor that is at fault, the values that it accepts, and its value. Without an argument there is
-/// no fault.
+/// The field of a descriptor that is at fault, the values that it accepts, and its value. `argument` is null if nothing
+/// is.
 struct DescriptorFault {
   const char* argument = nullptr;
   const char* expected = nullptr;

@@ -46,7 +46,8 @@ struct MatrixDescriptor {
 };
 
 /// Encodes a descriptor. Only address bits 0..17 are encoded, so it reaches the shared memory of the CTA that the
-/// instruction reads. K-major swizzled operands ignore the leading offset.
+/// instruction reads. K-major swizzled operands ignore the leading offset. The start and the offsets are multiples of
+/// 16 bytes below 2^18; other bits are dropped.
 WW_HOST_DEVICE constexpr MatrixDescriptor make_descriptor(SharedAddress start, MatrixSwizzle swizzle, u32 leading_bytes,
                                                           u32 stride_bytes) {
   return {static_cast<u64>((start.value & 0x3ffff) >> 4) | static_cast<u64>(leading_bytes >> 4 & 0x3fff) << 16 |

@@ -55,6 +55,8 @@ template <CtaGroup kGroup> WW_DEVICE void alloc(SharedAddress result, u32 column
 template <CtaGroup kGroup> WW_DEVICE void relinquish() {
   asm volatile("tcgen05.relinquish_alloc_permit.cta_group::%0.sync.aligned;" ::"n"(ctas_of(kGroup)) : "memory");
 }
+/// Frees `columns` from `address` on, exactly as they were allocated, when every load, store, copy and MMA of them is
+/// complete. The form of a pair waits for the peer CTA. One warp calls it.
 template <CtaGroup kGroup> WW_DEVICE void dealloc(TensorAddress address, u32 columns) {
   asm volatile("tcgen05.dealloc.cta_group::%2.sync.aligned.b32 %0, %1;" ::"r"(address.value), "r"(columns),
                "n"(ctas_of(kGroup))
@@ -100,14 +102,16 @@ WW_DEVICE void copy(TensorAddress to, sm100::MatrixDescriptor from) {
 /// Loads kRepetitions pieces of a shape. kPacked puts two 16-bit columns into one register.
 template <TensorShape kShape, int kRepetitions, bool kPacked = false, u32 kSplit = 0, int kCount>
 WW_DEVICE void load(TensorRegisters<kCount>& registers, TensorAddress from) {
-  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape), "tcgen05.ld: no such");
+  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape),
+                "tcgen05.ld: expected a power of two of repetitions, and registers for all of them, at most 128");
   u32(&r)[kCount] = registers.r;
   WW_TENSOR_SIZES(WW_TENSOR_LOAD)
 }
 /// Stores what load() of the same form loads.
 template <TensorShape kShape, int kRepetitions, bool kPacked = false, u32 kSplit = 0, int kCount>
 WW_DEVICE void store(TensorAddress to, const TensorRegisters<kCount>& registers) {
-  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape), "tcgen05.st: no such");
+  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape),
+                "tcgen05.st: expected a power of two of repetitions, and registers for all of them, at most 128");
   const u32(&r)[kCount] = registers.r;
   WW_TENSOR_SIZES(WW_TENSOR_STORE)
 }
@@ -147,12 +151,14 @@ WW_DEVICE void copy(TensorAddress to, sm100::MatrixDescriptor from WW_SITE) {
 }
 template <TensorShape kShape, int kRepetitions, bool kPacked = false, u32 kSplit = 0, int kCount>
 WW_DEVICE void load(TensorRegisters<kCount>& registers, TensorAddress from WW_SITE) {
-  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape), "tcgen05.ld: no such");
+  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape),
+                "tcgen05.ld: expected a power of two of repetitions, and registers for all of them, at most 128");
   sm100_table->load(kShape, kRepetitions, kPacked, kSplit, from.value, registers.r, site);
 }
 template <TensorShape kShape, int kRepetitions, bool kPacked = false, u32 kSplit = 0, int kCount>
 WW_DEVICE void store(TensorAddress to, const TensorRegisters<kCount>& registers WW_SITE) {
-  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape), "tcgen05.st: no such");
+  static_assert(exists(kShape, kRepetitions) && kCount == kRepetitions * registers_of(kShape),
+                "tcgen05.st: expected a power of two of repetitions, and registers for all of them, at most 128");
   sm100_table->store(kShape, kRepetitions, kPacked, kSplit, to.value, registers.r, site);
 }
 WW_DEVICE void wait_load(WW_SITE_ONLY) { sm100_table->wait_load(site); }

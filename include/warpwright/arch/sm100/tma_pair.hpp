@@ -2,7 +2,8 @@
 // TMA loads of a pair of CTAs (cta_group::2): each CTA of the pair loads its own part, and the bytes of both are
 // counted on a barrier of one of them.
 // `full` is a barrier of either CTA of the pair; leader() names that of the even rank. With a mask, each CTA of it gets
-// the box at the same offset, and its pair's CTA of the barrier's parity counts the bytes.
+// the box at the same offset, and its bytes are counted in its own pair, at the CTA whose rank has the parity that bit
+// 24 of the barrier names.
 // PTX ISA: cp.async.bulk.tensor.
 #pragma once
 
@@ -11,7 +12,8 @@
 
 namespace ww::arch {
 
-/// Returns the barrier of the same offset in the CTA of even rank of this CTA's pair, whose rank is in bit 24 and up.
+/// Returns the barrier of the same offset in the CTA of even rank of this CTA's pair: without bit 24, the lowest of the
+/// rank.
 WW_HOST_DEVICE constexpr MBarrier leader(MBarrier barrier) { return {{barrier.address.value & 0xfeffffff}}; }
 
 namespace tma {

@@ -62,7 +62,8 @@ template <> inline constexpr bool kInTensorMemory<TensorAddress> = true;
 /// Computes D = A B^T + (accumulate ? D * 2^-kScaleInputD : 0). A is a matrix descriptor or a TensorAddress.
 template <MmaKind kKind, CtaGroup kGroup, int kScaleInputD = 0, class A>
 WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionDescriptor i, bool accumulate) {
-  static_assert(kDenseExists<kKind, kScaleInputD>, "tcgen05.mma: no such");
+  static_assert(kDenseExists<kKind, kScaleInputD>,
+                "tcgen05.mma: expected a kind without block scales, and scale-input-d 0 to 15 (of f8f6f4: 0)");
   if constexpr (kScaleInputD == 0) {
     WW_UMMA("", "p");
   } else {
@@ -73,7 +74,8 @@ WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionD
 template <MmaKind kKind, CtaGroup kGroup, int kScaleInputD = 0, class A>
 WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionDescriptor i, bool accumulate,
                    const DisabledLanes<kGroup>& disabled) {
-  static_assert(kDenseExists<kKind, kScaleInputD>, "tcgen05.mma: no such");
+  static_assert(kDenseExists<kKind, kScaleInputD>,
+                "tcgen05.mma: expected a kind without block scales, and scale-input-d 0 to 15 (of f8f6f4: 0)");
   const auto& w = disabled.w;
   if constexpr (kGroup == CtaGroup::one && kScaleInputD == 0) {
     WW_UMMA("", "{%7, %8, %9, %10}, p", WW_LANES_4);
@@ -90,7 +92,8 @@ WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionD
 template <MmaKind kKind, CtaGroup kGroup, int kScaleVector, class A>
 WW_DEVICE void mma_scaled(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionDescriptor i,
                           TensorAddress scale_a, TensorAddress scale_b, bool accumulate) {
-  static_assert(kScaledExists<kKind, kScaleVector>, "tcgen05.mma: no such block scales");
+  static_assert(kScaledExists<kKind, kScaleVector>,
+                "tcgen05.mma: expected scale_vec 1X for mxf8f6f4, 2X for mxf4, 2X or 4X for mxf4nvf4");
   WW_UMMA(".block_scale.scale_vec::%7X", "[%8], [%9], p", "n"(kScaleVector), "r"(scale_a.value), "r"(scale_b.value));
 }
 #undef WW_UMMA
@@ -146,7 +149,8 @@ WW_DEVICE UmmaCall call_of(MmaKind kind, CtaGroup group, TensorAddress d, Tensor
 }
 template <MmaKind kKind, CtaGroup kGroup, int kScaleInputD = 0, class A>
 WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionDescriptor i, bool accumulate WW_SITE) {
-  static_assert(kDenseExists<kKind, kScaleInputD>, "tcgen05.mma: no such");
+  static_assert(kDenseExists<kKind, kScaleInputD>,
+                "tcgen05.mma: expected a kind without block scales, and scale-input-d 0 to 15 (of f8f6f4: 0)");
   UmmaCall call = call_of(kKind, kGroup, d, a, b, i, accumulate);
   call.scale_input_d = kScaleInputD;
   sm100_table->mma(call, site);
@@ -154,7 +158,8 @@ WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionD
 template <MmaKind kKind, CtaGroup kGroup, int kScaleInputD = 0, class A>
 WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionDescriptor i, bool accumulate,
                    const DisabledLanes<kGroup>& disabled WW_SITE) {
-  static_assert(kDenseExists<kKind, kScaleInputD>, "tcgen05.mma: no such");
+  static_assert(kDenseExists<kKind, kScaleInputD>,
+                "tcgen05.mma: expected a kind without block scales, and scale-input-d 0 to 15 (of f8f6f4: 0)");
   UmmaCall call = call_of(kKind, kGroup, d, a, b, i, accumulate);
   call.scale_input_d = kScaleInputD, call.disabled_lanes = disabled.w;
   sm100_table->mma(call, site);
@@ -162,7 +167,8 @@ WW_DEVICE void mma(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionD
 template <MmaKind kKind, CtaGroup kGroup, int kScaleVector, class A>
 WW_DEVICE void mma_scaled(TensorAddress d, A a, sm100::MatrixDescriptor b, InstructionDescriptor i,
                           TensorAddress scale_a, TensorAddress scale_b, bool accumulate WW_SITE) {
-  static_assert(kScaledExists<kKind, kScaleVector>, "tcgen05.mma: no such block scales");
+  static_assert(kScaledExists<kKind, kScaleVector>,
+                "tcgen05.mma: expected scale_vec 1X for mxf8f6f4, 2X for mxf4, 2X or 4X for mxf4nvf4");
   UmmaCall call = call_of(kKind, kGroup, d, a, b, i, accumulate);
   call.scale_vector = kScaleVector, call.scale_a = scale_a.value, call.scale_b = scale_b.value;
   sm100_table->mma(call, site);
