@@ -67,11 +67,11 @@ class KernelRunner final : public Runner {
     }
     choose(device_.backend(), schedule, launch, settings_);
     CheckReport report = report_of(device_.backend(), device_.backend().launch(launch_));
-    // Under fifo both launches run alike, so that even a kernel whose results depend on the order repeats them.
+    // Under fifo all launches run alike, so that even a kernel whose results depend on the order repeats them.
     if (report.verdict != Verdict::clean || schedule.launches == 1 || schedule.kind != EmuSchedule::fifo) return report;
-    std::vector<Imaged> results;
+    std::vector<Imaged> results;  // all that is the same before every launch
     for (std::size_t i = 0; i < buffers_.size(); ++i)
-      if (kinds_[i] == Kind::buffer) results.push_back({names_[i], pointers_[i], buffers_[i].bytes()});
+      if (kinds_[i] != Kind::kept) results.push_back({names_[i], pointers_[i], buffers_[i].bytes()});
     if (launch == 1) first_ = image_of(results);
     else add(report, difference(results, first_, launch, "launch 1"));
     return report;

@@ -24,12 +24,16 @@ CheckTarget with_pdl(CheckTarget target) {
 /// The finding that FP64 gives other values, or none.
 std::optional<Finding> judged(const Verification& verdict, int launch) {
   if (verdict.right()) return std::nullopt;
-  std::string text = fmt::format("{} of {} elements are outside their error bounds", verdict.wrong, verdict.elements);
+  Finding finding;
+  finding.first.operation = "the result in FP64, with an error bound for each element";
+  finding.second.operation = fmt::format("launch {}", launch);
   if (verdict.first)
-    text += fmt::format(", the first at row {}, column {} of product {} of {}: {:.9g} instead of {:.9g}, bound {:.3g}",
-                        verdict.first->row, verdict.first->column, verdict.first->product, verdict.first->tensor,
-                        verdict.first->got, verdict.first->expected, verdict.first->bound);
-  return wrong_value(launch, text);
+    finding.second.operation +=
+        fmt::format(": row {}, column {} of product {} of {} is {:.9g} instead of {:.9g}, bound {:.3g}",
+                    verdict.first->row, verdict.first->column, verdict.first->product, verdict.first->tensor,
+                    verdict.first->got, verdict.first->expected, verdict.first->bound);
+  return wrong_value(std::move(finding), launch,
+                     fmt::format("{} of {} elements are outside their error bounds", verdict.wrong, verdict.elements));
 }
 
 class OperationRunner final : public Runner {

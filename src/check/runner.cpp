@@ -86,27 +86,35 @@ std::optional<Finding> difference(const std::vector<Imaged>& arrays, const Image
       if (data[i] == wanted[i]) continue;
       first = std::min(first, i), last = i, ++wrong;
     }
-    wanted += array.bytes;
-    if (wrong == 0) continue;
-    Finding finding =
-        wrong_value(launch, fmt::format("{} of {} bytes of {} differ from those of {}, the first at byte {}", wrong,
-                                        array.bytes, array.name, what, first));
+    if (wrong == 0) {
+      wanted += array.bytes;
+      continue;
+    }
+    Finding finding;
+    finding.first.operation = what + ", whose results are expected";
+    finding.second.operation =
+        fmt::format("launch {}: byte {} of {} is 0x{:02x} instead of 0x{:02x}", launch, first, array.name,
+                    std::to_integer<unsigned>(data[first]), std::to_integer<unsigned>(wanted[first]));
     finding.begin = first, finding.end = last + 1;
     finding.space = "operand " + array.name;
-    return finding;
+    return wrong_value(
+        std::move(finding), launch,
+        fmt::format("{} of {} bytes of {} differ from those of {}", wrong, array.bytes, array.name, what));
   }
   return std::nullopt;
 }
 
-Finding wrong_value(int launch, const std::string& text) {
-  Finding finding;
+Finding wrong_value(Finding finding, int launch, const std::string& text) {
   finding.rule = Rule::wrong_value;
   finding.advice =
       launch == 1 ? "compare the kernel's arithmetic, its tile coordinates and what it leaves out with the problem"
                   : "put back every flag and counter of the workspace before the launch ends, and rely on nothing else "
                     "that the launch before has left there";
-  finding.text = fmt::format("{}: wrong values after launch {}\n  {}\n  advice: {}\n", rule_name(finding.rule), launch,
-                             text, finding.advice);
+  finding.text = fmt::format("{}: {}\n  first:  {}\n  second: {}\n", rule_name(finding.rule), text,
+                             finding.first.operation, finding.second.operation);
+  if (finding.end > finding.begin)
+    finding.text += fmt::format("  bytes:  [0x{:x}, 0x{:x}) of {}\n", finding.begin, finding.end, finding.space);
+  finding.text += fmt::format("  advice: {}\n", finding.advice);
   return finding;
 }
 
@@ -118,7 +126,9 @@ void add(CheckReport& report, std::optional<Finding> finding) {
 
 void choose(runtime::Backend& backend, const ScheduleRun& schedule, int launch, CheckSettings settings) {
   EmuOptions options;
-  options.seed = seed_of_launch(schedule, launch);
+  // The launches of a fifo schedule run alike, because their results are compared: they elect the same lanes and run as
+  // many clusters at once.
+  options.seed = schedule.kind == EmuSchedule::fifo ? schedule.seed : seed_of_launch(schedule, launch);
   options.schedule = schedule.kind;
   options.math = settings.math;
   options.pct_depth = settings.pct_depth;

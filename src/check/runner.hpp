@@ -41,11 +41,13 @@ struct Imaged {
   std::size_t bytes = 0;
 };
 Image image_of(const std::vector<Imaged>& arrays);
-/// Returns the finding that `arrays` do not hold what `expected` says, the state after `what`; none if they do.
+/// Returns the finding that `arrays` do not hold what `expected` says, the state after `what` ("launch 1"), with the
+/// first byte that differs; none if they do.
 std::optional<Finding> difference(const std::vector<Imaged>& arrays, const Image& expected, int launch,
                                   const std::string& what);
-/// Returns a finding of wrong values; `text` says which and where.
-Finding wrong_value(int launch, const std::string& text);
+/// Returns `finding`, which has both parties and the bytes, as one of wrong values after `launch`; `text` says how
+/// many.
+Finding wrong_value(Finding finding, int launch, const std::string& text);
 /// Adds to a clean report what else is wrong with the launch.
 void add(CheckReport& report, std::optional<Finding> finding);
 

@@ -1,39 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`warpwright check` from outside: verdicts and exit statuses, one JSON object, replay commands that show the finding
-again, reports that do not depend on the number of processes. Usage: check_program_test.py <path of warpwright>"""
+again, reports that do not depend on the number of processes. Usage: program_test.py <path of warpwright>"""
 import json
 import os
 import pathlib
 import re
 import shlex
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
-from typing import Any, Dict, List, Tuple
+from typing import Dict
 
-PROGRAM = ""
-SMALL = ["--m", "128", "--n", "128", "--k", "256", "--dtype", "bf16"]
+from program import EXCHANGE, LAUNCH, PROGRAM, SMALL, ProgramTest, answer, findings_of, run, without_times
 
-# Lane t writes what lane t + 1 of the next warp reads; `SYNC` is the barrier between the two.
-EXCHANGE = """
-#include "warpwright/arch/common/global.hpp"
-#include "warpwright/arch/common/named_barrier.hpp"
-#include "warpwright/arch/common/shared.hpp"
-#include "warpwright/arch/common/special.hpp"
-struct Params { const ww::u32* in; ww::u32* out; int count; };
-WW_KERNEL(exchange, 64, Params, p) {
-  using namespace ww;
-  const u32 t = arch::thread_index();
-  const arch::SharedAddress box = arch::dynamic_shared();
-  arch::shared::store(box + 4 * t, arch::global::load(p.in + t));
-  SYNC
-  arch::global::store(p.out + 64 * arch::block_index() + t, arch::shared::load(box + 4 * (t ^ 32)));
-}
-"""
 # One thread stores what all wrote, and it alone executes the proxy fence.
 STAGE_OUT = """
 #include "warpwright/arch/common/fence.hpp"
@@ -54,53 +34,10 @@ WW_KERNEL(stage_out, 64, Params, p) {
   arch::tma::wait<0>();
 }
 """
-# The first thread of a launch takes the ticket, and `RESET` gives it back for the next launch.
-TICKET = """
-#include "warpwright/arch/common/global.hpp"
-#include "warpwright/arch/common/special.hpp"
-struct Params { ww::u32* ticket; ww::u32* out; };
-WW_KERNEL(ticket, 32, Params, p) {
-  using namespace ww;
-  if (arch::thread_index() != 0) return;
-  if (arch::global::atomic_add(p.ticket, 1) == 0) arch::global::store(p.out, 7);
-  RESET
-}
-"""
 HELPER = "WW_DEVICE void put(ww::arch::SharedAddress at, ww::u32 value) { ww::arch::shared::store(at, value); }\n"
-LAUNCH = "grid=2,cluster=1,threads=64,shared=1024,buffer=256,buffer=512,int=64"
 
 
-def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=timeout)
-
-
-def answer(*arguments: str) -> Tuple[int, Dict[str, Any]]:
-    result = run(*arguments, "--json")
-    assert result.stdout.count("\n") == 1, result
-    return result.returncode, json.loads(result.stdout)
-
-
-def findings_of(report: Dict[str, Any], rule: str) -> List[Dict[str, Any]]:
-    return [finding for finding in report["findings"] if finding["rule"] == rule]
-
-
-def without_times(text: str) -> str:
-    return re.sub(r"in [0-9.]+ s, .* a second", "", text).strip()
-
-
-class Check(unittest.TestCase):
-    def setUp(self) -> None:
-        self.directory = tempfile.TemporaryDirectory()
-        self.path = pathlib.Path(self.directory.name)
-
-    def tearDown(self) -> None:
-        self.directory.cleanup()
-
-    def source(self, sync: str) -> str:
-        path = self.path / "my_kernel.hpp"
-        path.write_text(EXCHANGE.replace("SYNC", sync))
-        return str(path)
-
+class Check(ProgramTest):
     def test_help_says_what_its_own_exit_statuses_mean(self) -> None:
         for verb in ([], ["gemm"], ["grouped"]):
             shown = run("check", *verb, "--help").stdout
@@ -364,95 +301,6 @@ class Check(unittest.TestCase):
         self.assertEqual((report["verdict"], report["interrupted"]), ("findings", True))
         self.assertIn("data-race", [f["rule"] for f in report["findings"]])
 
-    def ticket(self, kind: str, reset: str, *arguments: str) -> Tuple[int, Dict[str, Any]]:
-        path = self.path / "ticket.hpp"
-        path.write_text(TICKET.replace("RESET", reset))
-        return answer("check", "--source", str(path), "--entry", "ticket", "--launch",
-                      f"grid=1,threads=32,{kind}=4,buffer=4", *arguments)
-
-    def test_a_ticket_that_is_not_given_back_is_found_by_the_second_launch(self) -> None:
-        self.assertEqual(self.ticket("kept", "", "--schedules", "4")[1]["verdict"], "clean")
-        status, report = self.ticket("kept", "", "--schedules", "4", "--launches", "3")
-        self.assertEqual((status, report["verdict"]), (1, "findings"), report)
-        finding, = findings_of(report, "wrong-value")
-        self.assertEqual((finding["launch"], finding["begin"], finding["end"]), (2, 0, 4), finding)
-        self.assertIn("--launches 2", finding["replay"])
-        status, again = answer(*shlex.split(finding["replay"])[1:], "--no-shrink")
-        self.assertEqual((status, again["schedules"], again["launches"]), (1, 1, 2))
-        for key in ("rule", "launch", "text", "begin", "end"):
-            self.assertEqual(again["findings"][0][key], finding[key])
-        put_back = "arch::global::store(p.ticket, 0);"
-        for kind, reset in (("kept", put_back), ("zeros", "")):
-            status, report = self.ticket(kind, reset, "--schedules", "4", "--launches", "3")
-            self.assertEqual((status, report["launches"]), (0, 12), report)
-
-    def test_memory_that_nobody_wrote_is_written_before_it_is_read(self) -> None:
-        status, report = self.ticket("unset", "", "--schedules", "4")
-        self.assertEqual((status, [f["rule"] for f in report["findings"]]), (1, ["uninitialised-read"]), report)
-        self.assertIn("unset=4", report["findings"][0]["replay"])
-        source = self.source("arch::named_barrier::sync_cta();")
-        launch = "grid=2,threads=64,shared=1024,buffer=256,unset=512,int=64"
-        status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", launch, "--schedules",
-                                "4")
-        self.assertEqual((status, report["verdict"]), (0, "clean"), report)
-
-    def test_a_flag_that_is_left_set_hangs_the_second_launch_under_every_schedule(self) -> None:
-        wait = "arch::global::wait_global(p.ticket, [](u32 value) { return value == 1; });"
-        for kind in ("fifo", "random", "pct", "adversarial"):
-            _, report = self.ticket("kept", wait, "--schedules", "1", "--launches", "2", "--emu-schedule", kind)
-            self.assertEqual([f["launch"] for f in findings_of(report, "livelock")], [2], report)
-
-    def test_operations_run_more_than_once_and_their_groups_change(self) -> None:
-        for operation in (["gemm", *SMALL], ["grouped", "--rows", "40,0,70,1", "--n", "64", "--k", "128"],
-                          ["grouped", "--rows", "40,0,70,1", "--encoding", "masked", "--n", "64", "--k", "128"],
-                          ["k-grouped", "--ks", "128,0,256", "--m", "64", "--n", "64"],
-                          ["k-grouped", "--ks", "128,0,256", "--m", "64", "--n", "64", "--accumulate"]):
-            status, report = answer("check", *operation, "--schedules", "2")
-            self.assertEqual((status, report["verdict"]), (0, "clean"), report)
-            self.assertGreaterEqual(report["launches"], 4)
-            status, report = answer("check", *operation, "--schedules", "6", "--launches", "3", "--verify")
-            self.assertEqual((status, report["launches"]), (0, 18), report)
-
-    def mutated(self, header: str, old: str, new: str) -> Dict[str, str]:
-        """The environment in which kernels are compiled with an edited header."""
-        root = pathlib.Path(__file__).parents[2]
-        include = self.path / "include"
-        shutil.copytree(root / "include", include, dirs_exist_ok=True)
-        text = (include / "warpwright" / header).read_text()
-        self.assertIn(old, text)
-        (include / "warpwright" / header).write_text(text.replace(old, new))
-        wrapper = self.path / "c++"
-        wrapper.write_text('#!/bin/sh\nfor a in "$@"; do\n  case "$a" in -I*) cp -r '
-                           f'"{include}/." "${{a#-I}}/" ;; esac\ndone\nexec "{shutil.which("c++")}" "$@"\n')
-        wrapper.chmod(0o755)
-        return {**os.environ, "WARPWRIGHT_CXX": str(wrapper), "WARPWRIGHT_CACHE_DIR": str(self.path / "cache")}
-
-    def test_a_work_tile_counter_that_is_not_put_back_is_found(self) -> None:
-        environment = self.mutated("scheduler/work_tile_counter.hpp", "  arch::global::store(next, 0);\n", "")
-        arguments = [PROGRAM, "check", "gemm", "--m", "512", "--n", "128", "--k", "64", "--dtype", "bf16", "--tile",
-                     "64x64", "--tile-scheduler", "dynamic", "--sms", "2", "--schedules", "3", "--no-shrink", "--json"]
-        for math in ("off", "on"):
-            result = subprocess.run([*arguments, "--math", math], env=environment, capture_output=True, text=True,
-                                    timeout=200)
-            report = json.loads(result.stdout)
-            self.assertEqual(report["verdict"], "findings", report)
-            finding, = report["findings"]
-            self.assertEqual((finding["rule"], finding["launch"], finding["schedules"]), ("wrong-value", 1, 3), report)
-            self.assertEqual((finding["space"], finding["begin"], finding["end"]), ("operand workspace", 0, 4), finding)
-            self.assertEqual(finding["first"]["inner_file"], "warpwright/scheduler/work_tile_counter.hpp", finding)
-
-    def test_verify_compares_values_where_no_rule_is_broken(self) -> None:
-        environment = self.mutated("epilogue/functions.hpp", "relu(float x) { return x <= 0.0f ? 0.0f : x; }",
-                                   "relu(float x) { return x <= 9.0f ? 0.0f : x; }")
-        arguments = [PROGRAM, "check", "gemm", *SMALL, "--tile", "64x64", "--epilogue", "relu(acc)", "--schedules", "3",
-                     "--launches", "1", "--no-shrink", "--json"]
-        for verify, launches in (([], []), (["--verify"], [1])):
-            result = subprocess.run([*arguments, *verify], env=environment, capture_output=True, text=True, timeout=200)
-            report = json.loads(result.stdout)
-            self.assertEqual([f["launch"] for f in findings_of(report, "wrong-value")], launches, report)
-        self.assertIn("--verify", report["findings"][0]["replay"])
-        self.assertEqual(report["findings"][0]["schedules"], 3)
-
     def test_an_endless_loop_is_reported_with_its_line_and_its_threads(self) -> None:
         poll = ("if (t >= 60) for (long i = 0;; ++i) "
                 "if (*reinterpret_cast<const volatile int*>(p.in) == (1L << 40) + i) break;")
@@ -505,7 +353,7 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 2, report)
         self.assertIn("132", report["error"]["expected"])
         source = self.source("arch::named_barrier::sync_cta();")
-        launch = LAUNCH.replace("grid=2", "grid=100").replace("buffer=512", "buffer=25600") + ""
+        launch = LAUNCH.replace("grid=2", "grid=100").replace("buffer=512", "buffer=25600")
         launch = launch.replace("shared=1024", "shared=1024,cross=1")
         for sms, wanted in (("100", 0), ("99", 2)):
             status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", launch,
@@ -592,5 +440,4 @@ class Check(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
     unittest.main()
