@@ -70,17 +70,30 @@ WW_API const char* ww_status_name(ww_status status);
 /* ---- Enumerations ----------------------------------------------------------------------------------------------- */
 
 typedef int32_t ww_dtype; /* element types; no default. TF32: FP32 in memory, of which A and B count 19 bits */
-enum { WW_E4M3 = 1, WW_E5M2 = 2, WW_BF16 = 3, WW_F16 = 4, WW_F32 = 5, WW_TF32 = 6 };
+enum {
+  WW_E4M3 = 1,
+  WW_E5M2 = 2,
+  WW_BF16 = 3,
+  WW_F16 = 4,
+  WW_F32 = 5,
+  WW_TF32 = 6,
+  WW_E2M1 = 7, /* 4 bits: two elements a byte, the first in the low nibble */
+  WW_E3M2 = 8, /* 6 bits: four elements in three bytes, the first in the lowest bits */
+  WW_E2M3 = 9, /* as WW_E3M2 */
+  WW_E8M0 = 10 /* of scales: 2^(bits - 127) */
+};
 
 /** D from the raw product P = A B^T. Block: sums are promoted to FP32 after every 128 of K. */
 typedef int32_t ww_scale;
 enum {
-  WW_SCALE_NONE = 0,         /* P */
-  WW_SCALE_TENSOR = 1,       /* scale_a[0] * scale_b[0] * P; grouped: one each per tensor or per group */
-  WW_SCALE_ROW_COLUMN = 2,   /* (scale_a[m] * scale_b[n]) * P[m, n] */
-  WW_SCALE_BLOCK = 3,        /* A per row and 128 of K, B per 128 x 128 */
-  WW_SCALE_BLOCK_1D = 4,     /* A per row and 128 of K, B per row and 128 of K */
-  WW_SCALE_BLOCK_SWAPPED = 5 /* WW_SCALE_BLOCK with A and B exchanged */
+  WW_SCALE_NONE = 0,          /* P */
+  WW_SCALE_TENSOR = 1,        /* scale_a[0] * scale_b[0] * P; grouped: one each per tensor or per group */
+  WW_SCALE_ROW_COLUMN = 2,    /* (scale_a[m] * scale_b[n]) * P[m, n] */
+  WW_SCALE_BLOCK = 3,         /* A per row and 128 of K, B per 128 x 128 */
+  WW_SCALE_BLOCK_1D = 4,      /* A per row and 128 of K, B per row and 128 of K */
+  WW_SCALE_BLOCK_SWAPPED = 5, /* WW_SCALE_BLOCK with A and B exchanged */
+  WW_SCALE_MX = 6,            /* both per row and 32 of K, in e8m0 */
+  WW_SCALE_NV = 7             /* both e2m1, per row and 16 of K, in e4m3, and one float for each operand */
 };
 
 typedef int32_t ww_scale_type; /* storage of scales; kernels read f32 so far, others are WW_UNSUPPORTED */
@@ -134,7 +147,7 @@ WW_API const char* ww_dtype_name(ww_dtype type);
 WW_API const char* ww_scale_name(ww_scale scale);
 WW_API const char* ww_scale_type_name(ww_scale_type type);
 WW_API const char* ww_encoding_name(ww_encoding encoding);
-/** Returns the bytes of an element; 0 for a number that is no enumerator. */
+/** Returns the bytes of an element; 0 for types of 4 and 6 bits and for a number that is no enumerator. */
 WW_API int32_t ww_dtype_bytes(ww_dtype type);
 
 /* ---- Devices ---------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,10 @@ constexpr ww_dtype from(DType type) {
     case DType::f16: return WW_F16;
     case DType::f32: return WW_F32;
     case DType::tf32: return WW_TF32;
+    case DType::e2m1: return WW_E2M1;
+    case DType::e3m2: return WW_E3M2;
+    case DType::e2m3: return WW_E2M3;
+    case DType::e8m0: return WW_E8M0;
   }
   return 0;
 }
@@ -27,6 +31,8 @@ constexpr ww_scale from(Scale scale) {
     case Scale::block_1x128_128x128: return WW_SCALE_BLOCK;
     case Scale::block_1x128_1x128: return WW_SCALE_BLOCK_1D;
     case Scale::block_128x128_1x128: return WW_SCALE_BLOCK_SWAPPED;
+    case Scale::mx: return WW_SCALE_MX;
+    case Scale::nv: return WW_SCALE_NV;
   }
   return -1;
 }
@@ -108,8 +114,8 @@ template <class Enumeration> constexpr std::optional<Enumeration> find(std::int3
     if (from(static_cast<Enumeration>(i)) == number) return static_cast<Enumeration>(i);
   return std::nullopt;
 }
-constexpr auto dtype_of(ww_dtype number) { return find(number, DType::tf32); }
-constexpr auto scale_of(ww_scale number) { return find(number, Scale::block_128x128_1x128); }
+constexpr auto dtype_of(ww_dtype number) { return find(number, DType::e8m0); }
+constexpr auto scale_of(ww_scale number) { return find(number, Scale::nv); }
 constexpr auto scale_type_of(ww_scale_type number) { return find(number, ScaleType::e4m3); }
 constexpr auto encoding_of(ww_encoding number) { return find(number, GroupEncoding::masked); }
 
@@ -120,8 +126,8 @@ Result<Enumeration> found(const char* field, const char* what, std::int32_t numb
 }
 
 // Every enumerator of the library has a number of its own.
-static_assert(dtype_of(WW_TF32) == DType::tf32 && dtype_of(WW_E5M2) == DType::e5m2 && !dtype_of(0) && !dtype_of(7));
-static_assert(scale_of(WW_SCALE_BLOCK_SWAPPED) == Scale::block_128x128_1x128 && !scale_of(6) && !scale_of(-1));
+static_assert(dtype_of(WW_TF32) == DType::tf32 && dtype_of(WW_E5M2) == DType::e5m2 && !dtype_of(0) && !dtype_of(11));
+static_assert(scale_of(WW_SCALE_BLOCK_SWAPPED) == Scale::block_128x128_1x128 && !scale_of(8) && !scale_of(-1));
 static_assert(encoding_of(WW_MASKED) == GroupEncoding::masked && !encoding_of(5));
 static_assert(WW_GROUP_OVERRUN == GroupStatus::overrun && WW_GROUP_OVERLAP == GroupStatus::overlap &&
               WW_GROUP_BAD_ID == GroupStatus::bad_id && WW_GROUP_SCATTERED == GroupStatus::scattered &&
@@ -193,7 +199,7 @@ const char* ww_encoding_name(ww_encoding encoding) {
 }
 int32_t ww_dtype_bytes(ww_dtype type) {
   const auto found = dtype_of(type);
-  return found ? ww::bytes_of(*found) : 0;
+  return found && !ww::is_packed(*found) ? ww::bytes_of(*found) : 0;
 }
 const char* ww_rule_name(int32_t index) {
   if (index < 0 || index > static_cast<int32_t>(ww::Rule::unsupported)) return nullptr;

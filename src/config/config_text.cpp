@@ -111,8 +111,8 @@ std::string extent_of(std::string_view text, char which) {
 template <NamedEnum E> std::string choices(const E& value) {
   const EnumNames names = names_of(value);
   std::string text;
-  for (int i = 0; i < names.count() - names.unlisted; ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : "|", names.value[i]);
+  for (int i = 0; i < names.count(); ++i)
+    if (names.lists(i)) text += fmt::format("{}{}", text.empty() ? "" : "|", names.value[i]);
   return text;
 }
 std::string choices(bool) { return "0|1"; }

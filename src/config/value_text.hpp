@@ -20,9 +20,10 @@ inline std::string quoted(std::string_view text) { return fmt::format("\"{}\"", 
 /// Returns "auto, shared or registers".
 inline std::string listed(const EnumNames& names) {
   std::string text;
-  const int count = names.count() - names.unlisted;
-  for (int i = 0; i < count; ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == count ? " or " : ", ", names.value[i]);
+  int last = names.count() - 1;
+  while (!names.lists(last)) --last;
+  for (int i = 0; i <= last; ++i)
+    if (names.lists(i)) text += fmt::format("{}{}", text.empty() ? "" : i == last ? " or " : ", ", names.value[i]);
   return text;
 }
 

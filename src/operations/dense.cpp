@@ -28,7 +28,9 @@ OperandShape scale_shape(const GemmProblem& p, bool of_a) {
       return of_a ? OperandShape{DType::f32, sets * p.m, 1, 1} : OperandShape{DType::f32, sets, p.n, p.n};
     case Scale::block_1x128_128x128:
     case Scale::block_1x128_1x128:
-    case Scale::block_128x128_1x128: break;  // the last is refused: of kernels only
+    case Scale::block_128x128_1x128:
+    case Scale::mx:
+    case Scale::nv: break;  // refused
   }
   return {DType::f32, sets * (of_a ? p.m : scale_rows_of_b(p)), blocks, blocks};
 }

@@ -104,7 +104,9 @@ Operation::Shapes GroupedOperation::shapes() const {
       s.scale_b = {DType::f32, p.groups, p.n, p.n};
       break;
     case Scale::block_1x128_1x128:
-    case Scale::block_128x128_1x128: break;  // refused: groups have no kernel for them
+    case Scale::block_128x128_1x128:
+    case Scale::mx:
+    case Scale::nv: break;  // refused: groups have no kernel for them
     case Scale::block_1x128_128x128:
       s.scale_a = {DType::f32, rows, blocks, blocks};
       s.scale_b = {DType::f32, p.groups * ceil_div(p.n, kScaleBlock), blocks, blocks};

@@ -36,8 +36,9 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale) {
   const auto is_operand = [](DType t) { return t == e4m3 || t == bf16 || t == f16; };
   if (!is_operand(a)) return failure(ErrorCode::unsupported, "a (type)", "e4m3, bf16 or f16", name_of(a));
   if (b != a) return failure(ErrorCode::unsupported, "b (type)", fmt::format("{}, as a", name_of(a)), name_of(b));
-  if (is_fp8(d) || d == tf32) return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
-  if (scale == Scale::block_1x128_1x128 || scale == Scale::block_128x128_1x128)
+  if (is_fp8(d) || d == tf32 || d == e8m0 || is_packed(d))
+    return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
+  if (scale == Scale::block_1x128_1x128 || scale == Scale::block_128x128_1x128 || is_microscaled(scale))
     return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block for groups", name_of(scale));
   if (scale == Scale::block_1x128_128x128 && a != e4m3)
     return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(a)),
@@ -46,14 +47,15 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale) {
 }
 
 Result<void> check_dense_types(const GemmProblem& p, DType d) {
-  const auto is_operand = [](DType t) { return t != f32; };
+  const auto is_operand = [](DType t) { return t != f32 && t != e8m0 && !is_packed(t); };
   if (!is_operand(p.a))
     return failure(ErrorCode::unsupported, "a (type)", "e4m3, e5m2, bf16, f16 or tf32", name_of(p.a));
   if (is_fp8(p.a) ? !is_fp8(p.b) : p.b != p.a)
     return failure(ErrorCode::unsupported, "b (type)",
                    is_fp8(p.a) ? "e4m3 or e5m2 beside an FP8 a" : fmt::format("{}, as a", name_of(p.a)), name_of(p.b));
-  if (is_fp8(d) || d == tf32) return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
-  if (p.scale == Scale::block_128x128_1x128)
+  if (is_fp8(d) || d == tf32 || d == e8m0 || is_packed(d))
+    return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
+  if (p.scale == Scale::block_128x128_1x128 || is_microscaled(p.scale))
     return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column, block or block-1d", name_of(p.scale));
   if (is_block(p.scale) && !is_fp8(p.a))
     return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(p.a)),

@@ -52,7 +52,11 @@ CUtensorMapDataType tensor_map_type(const TensorMapSpec& spec) {
   }
   switch (spec.element) {
     case DType::e4m3:
-    case DType::e5m2: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case DType::e5m2:
+    case DType::e8m0:
+    case DType::e2m1:  // packed types have maps of narrow elements, or of bytes
+    case DType::e3m2:
+    case DType::e2m3: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case DType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case DType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case DType::tf32:  // not TFLOAT32, which rounds while it copies; the tensor core truncates

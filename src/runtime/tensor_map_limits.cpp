@@ -74,6 +74,8 @@ int span_bytes(SmemSwizzle swizzle) {
 }
 
 Result<void> check_narrow(const TensorMapSpec& spec, bool has_narrow, std::string_view device) {
+  if (spec.narrow == NarrowElements::none && is_packed(spec.element))
+    return invalid("element", "a type of whole bytes, or `narrow` for elements of 4 and 6 bits", name_of(spec.element));
   if (spec.narrow == NarrowElements::none || has_narrow) return {};
   return failure(ErrorCode::unsupported, "tensor_map.narrow",
                  fmt::format("none: elements of 4 and 6 bits need {}", machine_of(Arch::sm100).family),

@@ -65,11 +65,13 @@ static void numbers(void) {
   options.pdl = WW_PDL_OFF, options.reserved = 1;
   EXPECT_REFUSED(WW_INVALID, "reserved", ww_gemm_can_implement(&problem, &options));
 
-  static const char* const kDtypes[] = {"e4m3", "e5m2", "bf16", "f16", "f32", "tf32"};
-  for (int i = 0; i < 6; ++i) EXPECT(strcmp(ww_dtype_name(WW_E4M3 + i), kDtypes[i]) == 0);
-  EXPECT(ww_dtype_name(0) == NULL && ww_dtype_name(7) == NULL);
+  static const char* const kDtypes[] = {"e4m3", "e5m2", "bf16", "f16", "f32", "tf32", "e2m1", "e3m2", "e2m3", "e8m0"};
+  for (int i = 0; i < 10; ++i) EXPECT(strcmp(ww_dtype_name(WW_E4M3 + i), kDtypes[i]) == 0);
+  EXPECT(ww_dtype_name(0) == NULL && ww_dtype_name(11) == NULL);
   EXPECT(ww_dtype_bytes(WW_E4M3) == 1 && ww_dtype_bytes(WW_F16) == 2 && ww_dtype_bytes(WW_TF32) == 4);
-  EXPECT(strcmp(ww_scale_name(WW_SCALE_BLOCK), "block") == 0 && ww_scale_name(6) == NULL);
+  EXPECT(ww_dtype_bytes(WW_E2M1) == 0 && ww_dtype_bytes(WW_E3M2) == 0 && ww_dtype_bytes(WW_E8M0) == 1);
+  EXPECT(strcmp(ww_scale_name(WW_SCALE_BLOCK), "block") == 0 && ww_scale_name(8) == NULL &&
+         strcmp(ww_scale_name(WW_SCALE_NV), "nv") == 0);
   EXPECT(strcmp(ww_encoding_name(WW_MASKED), "masked") == 0 && strcmp(ww_scale_type_name(0), "f32") == 0);
   int rules = 0;
   while (ww_rule_name(rules) != NULL) ++rules;

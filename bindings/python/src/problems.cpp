@@ -15,8 +15,9 @@ struct Names {
   const char* const* name;
   int count;
 };
-constexpr const char* kTypes[] = {nullptr, "e4m3", "e5m2", "bf16", "f16", "f32", "tf32"};
-constexpr const char* kScales[] = {"none", "tensor", "row-column", "block", "block-1d", "block-swapped"};
+constexpr const char* kTypes[] = {nullptr, "e4m3", "e5m2", "bf16", "f16", "f32",
+                                  "tf32",  "e2m1", "e3m2", "e2m3", "e8m0"};
+constexpr const char* kScales[] = {"none", "tensor", "row-column", "block", "block-1d", "block-swapped", "mx", "nv"};
 constexpr const char* kScaleTypes[] = {"f32", "e8m0", "e4m3"};
 constexpr const char* kMajors[] = {"k", "mn"};
 constexpr const char* kPackings[] = {"joint", "per-group"};

@@ -10,12 +10,13 @@ namespace ww {
 struct EnumNames {
   const char* type = nullptr;  // of the enumeration, in namespace ww
   const char* value[12] = {};  // by number; null after the last
-  int unlisted = 0;            // this many at the end are not available to users; help and errors omit them
+  u32 unlisted = 0;            // bit i: value i is not available to users, so that help and errors omit it
   WW_HOST_DEVICE constexpr int count() const {
     int n = 0;
     while (value[n] != nullptr) ++n;
     return n;
   }
+  WW_HOST_DEVICE constexpr bool lists(int i) const { return (unlisted >> i & 1) == 0; }
 };
 
 WW_HOST_DEVICE constexpr EnumNames names_of(Arch) {
@@ -24,7 +25,10 @@ WW_HOST_DEVICE constexpr EnumNames names_of(Arch) {
   return names;
 }
 WW_HOST_DEVICE constexpr EnumNames names_of(DType) {
-  return {"DType", {name_of(e4m3), name_of(bf16), name_of(f16), name_of(f32), name_of(e5m2), name_of(tf32)}};
+  return {"DType",
+          {name_of(e4m3), name_of(bf16), name_of(f16), name_of(f32), name_of(e5m2), name_of(tf32), name_of(e2m1),
+           name_of(e3m2), name_of(e2m3), name_of(e8m0)},
+          1u << static_cast<int>(e8m0)};
 }
 
 template <class E> concept NamedEnum = requires(E e) { names_of(e); };

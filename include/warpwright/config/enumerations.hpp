@@ -15,13 +15,22 @@ enum class Scale : u8 {
   block_1x128_128x128,  // A per row and 128 of K, B per 128 x 128; sums promoted to FP32 after every 128 of K
   block_1x128_1x128,    // the same with B scaled per row and 128 of K, like A
   block_128x128_1x128,  // block_1x128_128x128 with A and B exchanged; only kernels under swap-AB have it
+  mx,                   // both per row and 32 of K, in e8m0, applied by the tensor core: types of f8f6f4 in any mix
+  nv,  // both per row and 16 of K, in e4m3 without its sign, applied by the tensor core: e2m1; and one float for each
+       // operand, D = scale_a_tensor * scale_b_tensor * A B^T
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(Scale) {
-  return {"Scale", {"none", "tensor", "row-column", "block", "block-1d", "block-swapped"}, 1};
+  return {"Scale", {"none", "tensor", "row-column", "block", "block-1d", "block-swapped", "mx", "nv"}, 1u << 5};
 }
 
 /// Returns whether scales change after every 128 of K.
-WW_HOST_DEVICE constexpr bool is_block(Scale scale) { return scale >= Scale::block_1x128_128x128; }
+WW_HOST_DEVICE constexpr bool is_block(Scale scale) {
+  return scale >= Scale::block_1x128_128x128 && scale <= Scale::block_128x128_1x128;
+}
+/// Returns whether the tensor core applies the scales, which are bytes: mx and nv.
+WW_HOST_DEVICE constexpr bool is_microscaled(Scale scale) { return scale == Scale::mx || scale == Scale::nv; }
+/// Returns the elements of K that share a scale under mx and nv.
+WW_HOST_DEVICE constexpr int scale_vector(Scale scale) { return scale == Scale::nv ? 16 : 32; }
 
 /// Returns the rows of D that share a scale of A, and the columns that share one of B, for recipes with several scales.
 WW_HOST_DEVICE constexpr int rows_of_scale(Scale scale) { return scale == Scale::block_128x128_1x128 ? 128 : 1; }

@@ -81,12 +81,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
   const bool has_consumer_warps = c.grouping == Grouping::dense && has_roles(c);
   if ((a_mn || b_mn) && is_fp8(c.operands.a)) return {"layout", "nt: wgmma takes FP8 K-major only"};
-  if ((a_mn || b_mn) && bytes_of(c.operands.a) == 4 && !has_consumer_warps) {
+  if ((a_mn || b_mn) && bits_of(c.operands.a) == 32 && !has_consumer_warps) {
     if (c.grouping != Grouping::dense)
       return {"layout", "nt for grouped products of tf32: wgmma reads 32 bits K-major only from shared memory"};
     return {"schedule", "auto, cooperative or pingpong for a tf32 operand that is not K-major"};
   }
-  if (a_mn && bytes_of(c.operands.a) == 4 && !a_from_registers(c))
+  if (a_mn && bits_of(c.operands.a) == 32 && !a_from_registers(c))
     return {"a_source", "auto or registers for an M-major tf32 A: wgmma reads 32 bits K-major only from shared memory"};
   if (a_from_registers(c) && !has_consumer_warps) return {"a_source", "auto or shared with multistage and groups"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
@@ -99,7 +99,20 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
   return {};
 }
 
+/// The part of fault_of() about formats that sm_90's tensor core does not read.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_formats(const GemmConfig& c) {
+  constexpr const char* kExpected =
+      "e4m3, e5m2, bf16, f16 or tf32 with arch=sm90, whose tensor core reads no type of 4 or 6 bits";
+  if (c.operands.a == DType::e8m0 || (c.arch == Arch::sm90 && is_packed(c.operands.a))) return {"a", kExpected};
+  if (c.operands.b == DType::e8m0 || (c.arch == Arch::sm90 && is_packed(c.operands.b))) return {"b", kExpected};
+  if (is_packed(c.operands.d) || c.operands.d == DType::e8m0) return {"d", "e4m3, e5m2, bf16, f16 or f32"};
+  if (c.arch == Arch::sm90 && is_microscaled(c.operands.scale))
+    return {"scale", "none, tensor, row-column, block or block-1d with arch=sm90, whose tensor core takes no scales"};
+  return {};
+}
+
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
+  if (const ConfigFault fault = fault_of_formats(c)) return fault;
   if (swaps(c)) {
     const ConfigFault fault = fault_of_swap(c);
     return fault ? fault : fault_of(exchanged(c));
@@ -149,7 +162,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (promoted && groups_rows(c) && kScaleBlock % c.tile.n != 0)
     return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
   if (scales_columns(c) && groups_rows(c)) return {"scale", "none, tensor, row-column or block for groups of rows"};
-  if (c.tile.k != kRowBytes / bytes_of(c.operands.a))
+  if (c.tile.k != mn_block(c.operands.a))
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
   if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
   if (c.tile.n % (8 * c.cluster.m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
@@ -184,7 +197,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
 /// The part of fault_of() that all products of groups of rows share: majors and trees.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
   // M-major tokens would let groups start at any column of a box; tokens are row-major everywhere.
-  if (c.operands.layout.a != Major::k || (c.operands.layout.b != Major::k && bytes_of(c.operands.b) != 2))
+  if (c.operands.layout.a != Major::k || (c.operands.layout.b != Major::k && bits_of(c.operands.b) != 16))
     return {"layout", "nt for groups of rows, or nn with 16-bit operands"};
   if (c.operands.batched) return {"batched", "0 for groups of rows"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
@@ -196,6 +209,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   const bool ragged = c.row_groups.variant == GroupedVariant::ragged;
+  if (const ConfigFault fault = fault_of_formats(c)) return fault;
   if (const ConfigFault fault = fault_of_rows(c)) return fault;
   const EpilogueStages stages = stages_of(c.epilogue);
   // Columns of D are rows of the instruction, and several threads hold those of a pair or block.
@@ -220,7 +234,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.sm90.a_source == OperandSource::registers) return {"a_source", "auto or shared with multistage and groups"};
   if (c.dense.fixed_n != 0 || c.dense.fixed_k != 0)
     return {c.dense.fixed_n != 0 ? "fixed_n" : "fixed_k", "0 for grouped products"};
-  if (c.operands.a != c.operands.b || (c.operands.a != DType::e4m3 && bytes_of(c.operands.a) != 2))
+  if (c.operands.a != c.operands.b || (c.operands.a != DType::e4m3 && bits_of(c.operands.a) != 16))
     return {"a, b", "the same type of e4m3, bf16, f16"};
   if (is_fp8(c.operands.d) || c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
   if (scales_columns(c)) return {"scale", "none, tensor, row-column or block for grouped products"};
@@ -232,8 +246,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
     return {"tile (n)", "64 or 128 rows of weights for each consumer warpgroup"};
   if (ragged ? c.tile.m != 32 && c.tile.m != 64 && c.tile.m != 128 : c.tile.m < 8 || c.tile.m > 64 || c.tile.m % 8 != 0)
     return {"tile (m)", ragged ? "32, 64 or 128 rows of tokens" : "8, 16, ... 64 rows of tokens"};
-  if (c.tile.k != kRowBytes / bytes_of(c.operands.a))
-    return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
+  if (c.tile.k != mn_block(c.operands.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
   if (c.cluster.m != 1 || c.cluster.n != 1) return {"cluster", "1x1"};
   if (ragged ? c.sm90.tile_scheduler != TileScheduler::dynamic && c.sm90.tile_scheduler != TileScheduler::fixed &&
                    c.sm90.tile_scheduler != TileScheduler::split_k

@@ -22,7 +22,7 @@ WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (swaps(c)) return exchanged(resolve(exchanged(c)));
   const bool promoted = promotes(c);
-  if (c.sm90.a_source == OperandSource::automatic && c.operands.layout.a == Major::mn && bytes_of(c.operands.a) == 4)
+  if (c.sm90.a_source == OperandSource::automatic && c.operands.layout.a == Major::mn && bits_of(c.operands.a) == 32)
     c.sm90.a_source = OperandSource::registers;
   if (c.sm90.tile_scheduler == TileScheduler::automatic)
     c.sm90.tile_scheduler = c.sm90.split > 1 || c.cluster.k > 1 ? TileScheduler::split_k : TileScheduler::fixed;
@@ -35,8 +35,8 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (c.tile.m == 0) c.tile.m = kWarpgroupRows * warpgroups_of_tile(c);
   // Promotion leaves registers for at most 128 columns, because it needs two kinds of accumulators. Without it, 256
   // columns read the least shared memory per product.
-  if (c.tile.n == 0) c.tile.n = promoted || bytes_of(c.operands.d) == 4 ? 128 : 256;
-  if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
+  if (c.tile.n == 0) c.tile.n = promoted || bits_of(c.operands.d) == 32 ? 128 : 256;
+  if (c.tile.k == 0) c.tile.k = mn_block(c.operands.a);
   if (c.cluster.m == 0) c.cluster.m = 1;
   if (c.cluster.n == 0) c.cluster.n = 1;
   if (c.sm90.tile_scheduler == TileScheduler::split_k) {
@@ -70,7 +70,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   if (c.tile.m == 0) c.tile.m = c.row_groups.variant == GroupedVariant::ragged && !splits ? 128 : 64;
   if (c.tile.n == 0) c.tile.n = c.tile.m > 64 ? 256 : 128;
   resolve_schedule(c.sm90);
-  if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
+  if (c.tile.k == 0) c.tile.k = mn_block(c.operands.a);
   if (c.cluster.m == 0) c.cluster.m = 1;
   if (c.cluster.n == 0) c.cluster.n = 1;
   if (c.raster.width == 0) c.raster.width = 1;

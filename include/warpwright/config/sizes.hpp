@@ -25,8 +25,9 @@ WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n -
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
   return {c.cluster.m, c.cluster.n, max(1, c.cluster.k)};
 }
-/// Returns the M or N elements of one row of an MN-major operand in shared memory, which is 128 bytes.
-WW_HOST_DEVICE constexpr int mn_block(DType type) { return kRowBytes / bytes_of(type); }
+/// Returns the elements of one row of an operand in shared memory, which is 128 bytes: of K, or of M or N where the
+/// operand is MN-major.
+WW_HOST_DEVICE constexpr int mn_block(DType type) { return 8 * kRowBytes / bits_of(type); }
 /// Returns whether consumer warps read A from the stage and pass it to the tensor core in registers.
 WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
   return c.sm90.a_source == OperandSource::registers;
@@ -34,7 +35,7 @@ WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
 /// Returns whether consumer warps transpose B in each stage: wgmma reads 32-bit operands from shared memory only
 /// K-major.
 WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) {
-  return c.operands.layout.b == Major::mn && bytes_of(c.operands.b) == 4;
+  return c.operands.layout.b == Major::mn && bits_of(c.operands.b) == 32;
 }
 /// Returns the major of B as wgmma reads it.
 // A function, because NVRTC before 12.8 refuses a conditional expression of an enumerator and a member of kConfig.

@@ -31,8 +31,9 @@ void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
   if (!kShape.takes_n(call.n))
     machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of {} from {} to {}", call.n,
                                               kShape.n_step, kShape.n_least, kShape.n_most));
-  const bool types =
-      is_fp8(call.type_a) ? is_fp8(call.type_b) : call.type_a == call.type_b && call.type_a != DType::f32;
+  const bool types = is_fp8(call.type_a)
+                         ? is_fp8(call.type_b)
+                         : call.type_a == call.type_b && call.type_a != DType::f32 && bits_of(call.type_a) >= 16;
   const bool k_major = call.major_a == Major::k && call.major_b == Major::k;
   if (!types || (bytes_of(call.type_a) != 2 && !k_major))
     machine.fail({&thread, site},

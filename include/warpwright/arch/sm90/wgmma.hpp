@@ -91,7 +91,7 @@ struct MmaOperands {
 
   /// Returns whether the tensor core multiplies these types; MN-major is for 16-bit types.
   WW_HOST_DEVICE constexpr bool exists() const {
-    const bool types = is_fp8(a) ? is_fp8(b) : a == b && a != DType::f32;
+    const bool types = is_fp8(a) ? is_fp8(b) : a == b && a != DType::f32 && bits_of(a) >= 16;
     return types && (bytes_of(a) == 2 || (major_a == Major::k && major_b == Major::k));
   }
   /// Returns the same with A in registers, where its major does not matter.
