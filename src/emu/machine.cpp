@@ -28,9 +28,9 @@ thread_local Thread* current_thread = nullptr;
 namespace {
 
 /// Returns how many clusters are resident from the start. Those of a checked launch that nobody declared to wait for
-/// each other run one after another, because one cluster's state stays in caches (all at once take 30 to 50 % longer)
-/// and the checker compares them whatever their order; one that polls brings the next. One schedule in 32 runs them all
-/// at once all the same, because what a kernel does may depend on the order.
+/// each other run one after another, because one cluster's state stays in caches (all at once take 1.3 to 2.5 times
+/// as long: docs/checking-kernels.md) and the checker compares them whatever their order; one that polls brings the next.
+/// One schedule in 32 runs them all at once all the same, because what a kernel does may depend on the order.
 u32 clusters_at_once(const LaunchContext& context) {
   constexpr u64 kSchedules = 32;
   const bool one = context.check && !context.launch.cross_cta && mix(context.options.seed + 1) % kSchedules != 0;
@@ -136,7 +136,7 @@ void Machine::loop() {
       resume(*next.thread);
     } else if (live_threads_ != 0 && !start_another()) {
       failed_ = true;
-      report_ = looping_ ? loop_report() : deadlock_report(context_, resident_);
+      report_ = looping_ ? loop_report() : deadlock_report(context_, waiting());
       if (checker_ && looping_) checker_->stuck(Rule::livelock, {looping_, looping_->site}, report_, resident_);
       else if (checker_) checker_->stuck(Rule::deadlock, {}, report_, resident_);
     }
@@ -366,8 +366,7 @@ void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
   note_wait(thread, wait, site, a, b);
   if (wait == Wait::polling) start_another();
   if (++idle_polls_ > kLooksWithoutProgress + 256 * u64{live_threads_})
-    fail({&thread, site}, "livelock: threads poll and nothing else makes progress\n" + waiting_report(resident_),
-         Rule::livelock);
+    fail({&thread, site}, "livelock: threads poll and nothing else makes progress\n" + waiting(), Rule::livelock);
   yield(thread);
   thread.wait = Wait::none;
 }
@@ -391,16 +390,21 @@ void Machine::count_poll(Thread& thread, Wait wait, u64 address, arch::Site site
   idle_polls_ = 0;
   note_wait(thread, wait, site, static_cast<u32>(address), static_cast<u32>(address >> 32));
   if (++counted_polls_ > kCountedPolls + 256 * u64{live_threads_} && !thread.looking->clock_read)
-    fail({&thread, site},
-         "livelock: threads poll, count how often, and nothing else happens\n" + waiting_report(resident_),
+    fail({&thread, site}, "livelock: threads poll, count how often, and nothing else happens\n" + waiting(),
          Rule::livelock);
   yield(thread);
   thread.wait = Wait::none;
 }
 
+/// Returns the waiting threads, and how many clusters could not start, for which they may wait. Without the checker,
+/// clusters of a launch that does not say that they wait for each other start in any order.
+std::string Machine::waiting() const {
+  const bool full = resident_.size() >= context_.resident && (context_.check || context_.launch.cross_cta);
+  return waiting_report(context_, resident_, full ? end_cluster_ - next_cluster_ - handed_out_ : 0);
+}
+
 std::string Machine::loop_report() const {
-  return "livelock: threads run for seconds without waiting for anything, and no other thread can go on\n" +
-         waiting_report(resident_);
+  return "livelock: threads run for seconds without waiting for anything, and no other thread can go on\n" + waiting();
 }
 
 void Machine::loops(Thread& thread, const LoopPlaces& places) {
@@ -415,7 +419,7 @@ void Machine::loops(Thread& thread, const LoopPlaces& places) {
 
 void Machine::give_up(Thread& thread) {
   failed_ = true;
-  report_ = "the launch had not ended when its time was over\n" + waiting_report(resident_);
+  report_ = "the launch had not ended when its time was over\n" + waiting();
   current_thread = nullptr;
   switch_fiber(thread.fiber, own_);
   __builtin_unreachable();

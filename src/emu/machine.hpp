@@ -163,6 +163,7 @@ class Machine {
   void switch_away(Thread& thread);
   void note_wait(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b);
   void count_poll(Thread& thread, Wait wait, u64 address, arch::Site site);
+  std::string waiting() const;
   std::string loop_report() const;
   /// Ends the launch without a verdict because its time is over.
   [[noreturn]] void give_up(Thread& thread);

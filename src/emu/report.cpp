@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -66,6 +67,46 @@ std::string name_threads(const std::vector<u32>& threads) {
                      threads.size() == 1 ? "" : "s");
 }
 
+/// Returns the lanes of its warp for which a thread waits.
+u32 lanes_waited_for(const Thread& thread) {
+  switch (thread.wait) {
+    case Wait::warp: return thread.wait_a;
+    case Wait::named_barrier:
+    case Wait::cluster_barrier:
+    case Wait::warpgroup_engine: return ~0u;  // in an .aligned instruction, to which all lanes must come
+    default: return 0;
+  }
+}
+
+/// Returns the places at which lanes of the warp wait for each other, or nothing if all can come together.
+std::string parted_lanes(const Cta& cta, u32 warp) {
+  struct Part {
+    Wait wait;
+    std::string place;
+    u32 lanes = 0, waited_for = 0;
+  };
+  std::vector<Part> parts;
+  for (u32 lane = 0; lane < kWarpSize; ++lane) {
+    const Thread& thread = cta.threads[warp * kWarpSize + lane];
+    const u32 waited_for = lanes_waited_for(thread);
+    if (waited_for == 0) continue;
+    const std::string at = place(thread.site);
+    const auto same = [&](const Part& part) { return part.wait == thread.wait && part.place == at; };
+    auto part = std::find_if(parts.begin(), parts.end(), same);
+    if (part == parts.end()) part = parts.insert(part, {thread.wait, at});
+    part->lanes |= 1u << lane;
+    part->waited_for |= waited_for;
+  }
+  std::string text;
+  for (const Part& one : parts)
+    for (const Part& other : parts)
+      if (&one != &other && (one.waited_for & other.lanes) != 0 && (other.waited_for & one.lanes) != 0) {
+        text += fmt::format("{}lanes 0x{:08x} at {}", text.empty() ? "" : ", ", one.lanes, one.place);
+        break;
+      }
+  return text;
+}
+
 }  // namespace
 
 std::string waits_on(const Thread& thread) {
@@ -113,7 +154,24 @@ std::string failure_report(const LaunchContext& context, Origin origin, const st
   return fmt::format("{}: {} ({}{})", place(origin.site), what, who, replay(context));
 }
 
-std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters) {
+std::string parted_warps_report(const std::vector<std::unique_ptr<Cluster>>& clusters) {
+  constexpr int kMostLines = 8;
+  std::string text;
+  int lines = 0;
+  for (const auto& cluster : clusters)
+    for (const auto& cta : cluster->ctas)
+      for (u32 warp = 0; warp < cta->warps.size() && lines < kMostLines; ++warp) {
+        const std::string places = parted_lanes(*cta, warp);
+        if (places.empty()) continue;
+        ++lines;
+        text += fmt::format("  CTA {}, warp {}: its lanes wait for each other at different places, {}\n", cta->index,
+                            warp, places);
+      }
+  return text;
+}
+
+std::string waiting_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters,
+                           u32 not_started) {
   std::map<std::tuple<u32, std::string, std::string, std::string>, std::vector<u32>> groups;
   for (const auto& cluster : clusters)
     for (const auto& cta : cluster->ctas)
@@ -126,12 +184,16 @@ std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters
   for (const auto& [key, threads] : groups)
     text += fmt::format("  CTA {}, {}, {} at {}: {}\n", std::get<0>(key), std::get<1>(key), name_threads(threads),
                         std::get<2>(key), std::get<3>(key));
+  text += parted_warps_report(clusters);
+  if (not_started != 0)
+    text += fmt::format(
+        "  {} of {} clusters have not started, because the device's SMs hold {} at a time; --sms gives it more\n",
+        not_started, context.launch.grid / context.launch.cluster, context.resident);
   return text;
 }
 
-std::string deadlock_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters) {
-  return fmt::format("deadlock: no thread can run and nothing is in flight ({})\n{}", replay(context),
-                     waiting_report(clusters));
+std::string deadlock_report(const LaunchContext& context, const std::string& waiting) {
+  return fmt::format("deadlock: no thread can run and nothing is in flight ({})\n{}", replay(context), waiting);
 }
 
 }  // namespace ww::emu

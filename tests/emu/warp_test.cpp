@@ -64,6 +64,11 @@ void missing_lane(const Params&) {
   if (thread_index() != 4) t().sync_warp(~0u, here());
 }
 
+void parted_lanes(const Params&) {
+  if (thread_index() < 16) t().named_barrier_sync(0, 32, here());
+  else t().sync_warp(~0u, here());
+}
+
 TEST(EmuWarp, SyncHoldsItsLanesAndReportsMisuse) {
   for (u64 seed = 0; seed < 8; ++seed) {
     std::vector<u32> out(4);
@@ -74,6 +79,8 @@ TEST(EmuWarp, SyncHoldsItsLanesAndReportsMisuse) {
   EXPECT_REPORTS((launch<foreign_sync>(Params{}, {.threads = 32})), "is not one of them");
   EXPECT_REPORTS((launch<divergent_exchange>(Params{}, {.threads = 32})), "another warp-wide operation");
   EXPECT_REPORTS((launch<missing_lane>(Params{}, {.threads = 32})), "warp 0 (31 threads)");
+  EXPECT_REPORTS((launch<parted_lanes>(Params{}, {.threads = 32})),
+                 "CTA 0, warp 0: its lanes wait for each other at different places, lanes 0x0000ffff at ");
 }
 
 void elect_twice(const Params& p) {

@@ -14,7 +14,7 @@ bool of_engine(const AccessRecord& access) { return access.kind >= Access::of_ma
 
 }  // namespace
 
-const char* Checker::race_advice(const AccessRecord& old, const AccessRecord& mine, bool global) const {
+const char* Checker::race_advice(const AccessRecord& old, const AccessRecord& mine, u32 cta) const {
   const ThreadName &a = names_[old.thread], &b = names_[mine.thread];
   if (old.kind == Access::mbarrier || mine.kind == Access::mbarrier)
     return "keep other data out of the 8 bytes of a live mbarrier; when all of its users are done, call "
@@ -26,11 +26,13 @@ const char* Checker::race_advice(const AccessRecord& old, const AccessRecord& mi
     return "wait for the load's mbarrier before its source is written again: a copy reads until it completes";
   if (counted(old))
     return "wait for the phase of the mbarrier on which the copy completes, in the thread of the second access or in "
-           "one "
-           "that a barrier orders before it";
+           "one that a barrier orders before it";
   if (of_engine(old))
     return "wait for the operation in every warp that issued it, and order those waits before the operand is written "
            "again";
+  if (of_engine(mine) && a.cta != cta)
+    return "after the operand is written, call fence::proxy_async(), because the proxy fence of shared memory covers "
+           "that of the own CTA only, and pass a barrier with all threads that issue the instruction that reads it";
   if (of_engine(mine))
     return "after the operand is written, call fence::proxy_async_shared() and pass a barrier with all threads that "
            "issue the instruction that reads it";
@@ -40,7 +42,7 @@ const char* Checker::race_advice(const AccessRecord& old, const AccessRecord& mi
   if (a.cta == b.cta)
     return "put a CTA barrier, or an mbarrier arrive and wait, between the two accesses; a lane that arrives for its "
            "warp does so after warp::sync()";
-  if (!global)
+  if (cta != kSharedSpaceOfNobody)
     return "order the CTAs of the cluster between the two accesses: cluster::sync(), or a remote arrive that releases "
            "and a wait that acquires at cluster scope";
   return "let one CTA own the bytes, or publish them: a barrier in the writing CTA, a release at GPU scope by one "
@@ -61,8 +63,7 @@ const char* Checker::reuse_advice(const AccessRecord& old, bool old_write, const
   for (u32 lane = 0; lane < kWarpSize; ++lane) arrives = arrives || last_arrived(warp + lane) == mine.passed;
   if (!arrives)
     return "the reader's warp does not arrive on the mbarrier that the issuer waited for: let it arrive there after "
-           "its "
-           "last read, and count that arrival where the barrier is initialised";
+           "its last read, and count that arrival where the barrier is initialised";
   const bool by_itself = last_arrived(old.thread) == mine.passed;
   return by_itself ? "let the reader arrive on the mbarrier that the issuer waited for after its last read and not "
                      "before; the count of that barrier must hold one arrival of every reader"
@@ -70,24 +71,36 @@ const char* Checker::reuse_advice(const AccessRecord& old, bool old_write, const
                      "count of the barrier must hold one arrival of every reading warp";
 }
 
+const char* Checker::fence_advice(const AccessRecord& old, bool old_write, u32 cta) const {
+  const bool global = cta == kSharedSpaceOfNobody, peers = !global && names_[old.thread].cta != cta;
+  if (peers)
+    return old_write ? "call fence::proxy_async() in every thread that wrote, after its writes and before the barrier "
+                       "that precedes the asynchronous access; fence::proxy_async_shared() covers the shared memory of "
+                       "the thread's own CTA only"
+                     : "call fence::proxy_async() in every thread that read, after its reads and before it arrives on "
+                       "the barrier that the issuer of the copy waits for; fence::proxy_async_shared() covers the "
+                       "shared memory of the thread's own CTA only";
+  if (!old_write)
+    return global ? "call fence::proxy_async_global() or fence::proxy_async() in every thread that read, after its "
+                    "reads and before it arrives on the barrier that the issuer of the copy waits for"
+                  : "call fence::proxy_async_shared() in every thread that read, after its reads and before it arrives "
+                    "on the barrier that the issuer of the copy waits for";
+  return global ? "call fence::proxy_async_global() or fence::proxy_async() in every thread that wrote, after its "
+                  "writes and before the barrier that precedes the asynchronous access; a proxy fence of shared "
+                  "memory does not order global memory"
+                : nullptr;
+}
+
 const char* Checker::conflict_advice(Rule rule, const AccessRecord& old, bool old_write, const AccessRecord& mine,
-                                     bool global) const {
+                                     u32 cta) const {
   switch (rule) {
-    case Rule::data_race: return race_advice(old, mine, global);
+    case Rule::data_race: return race_advice(old, mine, cta);
     case Rule::stage_reuse: return reuse_advice(old, old_write, mine);
-    case Rule::proxy_fence:
-      if (!old_write)
-        return "call fence::proxy_async_shared() in every thread that read, after its reads and before it arrives on "
-               "the "
-               "barrier that the issuer of the copy waits for";
-      return global ? "call fence::proxy_async_global() or fence::proxy_async() in every thread that wrote, after its "
-                      "writes and before the barrier that precedes the asynchronous access; a proxy fence of shared "
-                      "memory does not order global memory"
-                    : nullptr;
+    case Rule::proxy_fence: return fence_advice(old, old_write, cta);
     case Rule::scope:
       if (old.strong() && mine.strong())
         return "give both operations a scope that holds both threads: cluster within a cluster, gpu across clusters";
-      return global
+      return cta == kSharedSpaceOfNobody
                  ? "release and acquire at GPU scope, or at cluster scope within one cluster: a fence or an operation "
                    "at CTA scope reaches no thread of another CTA"
                  : "release and acquire at cluster scope: cluster::sync(), or a remote arrive that releases and a "
@@ -157,7 +170,7 @@ const char* Checker::stop_advice(Rule rule, Origin origin, const Counterpart& ot
   }
 }
 
-const char* Checker::stuck_advice(Rule rule, const Thread* waiting) const {
+const char* Checker::stuck_advice(Rule rule, const Thread* waiting, bool apart) const {
   if (rule == Rule::transaction_count)
     return "announce only bytes that copies deliver in this phase, and issue every copy that was announced, to the "
            "mbarrier and the CTAs that wait for it";
@@ -165,14 +178,17 @@ const char* Checker::stuck_advice(Rule rule, const Thread* waiting) const {
   if (rule == Rule::livelock && waiting && (waiting->wait == Wait::looping || moves))
     return "give the loop an end that the thread reaches by itself, or let it wait for what another thread does";
   if (rule != Rule::deadlock || !waiting) return nullptr;
+  if (apart)
+    return "let all lanes of a warp come to the same barrier or exchange: lanes that wait at one place never come to "
+           "the "
+           "other";
   switch (waiting->wait) {
     case Wait::mbarrier:
       return "compare the count, the bytes and the parity of the mbarrier with what its history shows: an arrival that "
              "is missing, a count that is too high, or a wait for a parity whose phase has passed";
     case Wait::named_barrier:
       return "let as many threads come to the named barrier as it names, in the same order everywhere; threads that "
-             "have "
-             "left or wait elsewhere do not count";
+             "have left or wait elsewhere do not count";
     case Wait::cluster_barrier: return "let every thread of the cluster arrive at the cluster barrier equally often";
     case Wait::warp: return "let all lanes that the exchange names execute it: one of them waits elsewhere or has left";
     default: return nullptr;

@@ -421,12 +421,14 @@ class Checker {
   std::string space_of(u32 cta, u64& begin, u64& end) const;
 
   // advice.cpp; null: the advice of the rule
-  const char* race_advice(const AccessRecord& old, const AccessRecord& mine, bool global) const;
+  const char* race_advice(const AccessRecord& old, const AccessRecord& mine, u32 cta) const;
   const char* reuse_advice(const AccessRecord& old, bool old_write, const AccessRecord& mine) const;
+  const char* fence_advice(const AccessRecord& old, bool old_write, u32 cta) const;
+  /// `cta` has the bytes, or is kSharedSpaceOfNobody.
   const char* conflict_advice(Rule rule, const AccessRecord& old, bool old_write, const AccessRecord& mine,
-                              bool global) const;
+                              u32 cta) const;
   const char* stop_advice(Rule rule, Origin origin, const Counterpart& other, const std::string& what) const;
-  const char* stuck_advice(Rule rule, const Thread* waiting) const;
+  const char* stuck_advice(Rule rule, const Thread* waiting, bool apart) const;
 
   // histories.cpp
   BarrierHistory one_history(u32 barrier, std::string relation) const;

@@ -109,8 +109,7 @@ std::string what_of(Rule rule, const AccessRecord& old, bool old_write) {
   }
   if (old.kind == Access::tma_load_source)
     return "global memory is written that a TMA load may still have to read: the writer does not know that the load "
-           "has "
-           "completed on its mbarrier";
+           "has completed on its mbarrier";
   return old.kind == Access::mbarrier
              ? "the bytes of a live mbarrier are touched by something else than mbarrier operations"
              : "two accesses that nothing orders, at least one of them a write";
@@ -197,7 +196,7 @@ void Checker::conflict(Order order, const AccessRecord& old, bool old_write, con
   const std::tuple key{static_cast<int>(rule), first.file, first.line, second.file, second.line};
   report(rule, std::move(first), std::move(second), begin, end, std::move(space), histories_of(old, mine),
          both_strong ? kNotMorallyStrong : what_of(rule, old, old_write) + strict_rule_of(order, old, old_write, actor),
-         conflict_advice(rule, old, old_write, mine, cta == kSharedSpaceOfNobody));
+         conflict_advice(rule, old, old_write, mine, cta));
   if (const auto known = known_.find(key); known != known_.end()) met->second = known->second;
 }
 

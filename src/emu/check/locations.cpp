@@ -5,8 +5,6 @@
 namespace ww::emu {
 namespace {
 
-constexpr std::size_t kOwnReleases = 8;
-
 Fences& fences_of(const SyncThread& thread) {
   if (!thread.fences) thread.fences = std::make_unique<Fences>();
   return *thread.fences;
@@ -66,7 +64,8 @@ void Locations::access(ClockPool& pool, u64 place, u32 bytes, arch::Access acces
   const bool observed = word && apart <= word->reach && apart <= reach_of(ordering.scope);  // as by a strong pair
   if (access != arch::Access::write && acquires(ordering) && thread.fences) {  // after a relaxed read of the word
     const u32 reach = static_cast<u32>(reach_of(ordering.scope));
-    thread.clock.base = pool.join(thread.clock.base, thread.fences->of_word(place).known[reach]);
+    const Fences::Seen* seen = thread.fences->find(place);
+    if (seen) thread.clock.base = pool.join(thread.clock.base, seen->known[reach]);
   }
   if (access != arch::Access::write && word) read(pool, place, *word, observed, ordering, thread);
   if (access == arch::Access::read) return;
@@ -86,12 +85,18 @@ void Locations::access(ClockPool& pool, u64 place, u32 bytes, arch::Access acces
   write(pool, *word, ordering, thread);
 }
 
+Fences::Seen* Fences::find(u64 place) {
+  for (std::size_t i = words.size(); i-- > 0;)  // the latest first: most threads poll one word
+    if (words[i].place == place) return &words[i];
+  return nullptr;
+}
+
 Fences::Seen& Fences::of_word(u64 place) {
-  for (Seen& word : words)
-    if (word.place == place) return word;
-  Seen& oldest = words[next_word++ % std::size(words)];
-  oldest = {place, {}};
-  return oldest;
+  if (Seen* known = find(place)) return *known;
+  if (words.size() < kSeenWords) return words.emplace_back(Seen{place, {}});
+  Seen& word = words[oldest++ % kSeenWords];
+  word = {place, {}};
+  return word;
 }
 
 void Locations::fence_sc(ClockPool& pool, const SyncThread& thread, Reach reach) {

@@ -2,9 +2,11 @@
 // Synchronisation through words of memory: which writes a strong read observes, and what that tells its thread.
 //   release pattern: a release of the word; or a fence, or an earlier release of the word by the same thread, and later
 //                    a strong write of the word
-//   acquire pattern: an acquire of the word; or a strong read of the word, and later a fence
+//   acquire pattern: an acquire of the word; or a strong read of the word, and later a fence or an acquire of the word
 // Read-modify-writes continue what they read; any other write starts anew. A pattern reaches no farther than the scope
 // of its first part (release) or last part (acquire), and no farther than the scopes of the write and of the read.
+// A thread remembers what it saw of the last kSeenWords words, and a word the releases of its last kOwnReleases threads;
+// beyond that, pairs of two operations on one word are lost, and what they order is reported (docs/memory-model.md).
 #pragma once
 
 #include <memory>
@@ -22,6 +24,11 @@ enum class Reach : u32 { cta, cluster, gpu };
 inline constexpr u32 kReaches = 3;
 constexpr Reach reach_of(arch::Scope scope) { return static_cast<Reach>(min(static_cast<u32>(scope), kReaches - 1)); }
 
+/// The words of which a thread remembers what its relaxed reads saw.
+inline constexpr std::size_t kSeenWords = 64;
+/// The threads whose last release of a word is remembered for their later relaxed writes of it.
+inline constexpr std::size_t kOwnReleases = 8;
+
 /// What the fences and the relaxed reads of a thread left behind. Most threads have none.
 struct Fences {
   struct Fenced {
@@ -33,12 +40,15 @@ struct Fences {
     u64 place = 0;
     ClockRef known[kReaches];
   };
+  /// Returns what relaxed reads saw of the word; null when none is remembered.
+  Seen* find(u64 place);
+  /// The same, with an entry for the word in any case, in the place of the oldest if there are too many.
   Seen& of_word(u64 place);
 
   Fenced fenced[kReaches];
   ClockRef seen[kReaches];  // by relaxed reads: what a fence of this reach acquires
-  Seen words[4];            // the same of the words read last: what an acquire of the word acquires
-  u32 next_word = 0;
+  std::vector<Seen> words;  // the same of single words: what an acquire of the word acquires
+  std::size_t oldest = 0;   // of kSeenWords
 };
 
 /// A thread as synchronisation sees it.

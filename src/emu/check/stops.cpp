@@ -81,13 +81,19 @@ FindingParty Checker::missing_party(const Thread& waiting, const std::vector<std
       if (entries[i].write && (entries[i].bytes >> offset % kGranule & 1)) return party(accesses_[entries[i].access]);
     return shared_memory_party(memory.cta->check_index);
   }
+  const auto waits_elsewhere = [&](const Thread& thread) {
+    return thread.wait != Wait::exited && (thread.wait != waiting.wait || thread.wait_a != waiting.wait_a);
+  };
+  const u32 warp = waiting.index - waiting.lane();
+  for (u32 lane = 0; lane < kWarpSize; ++lane)
+    if (const Thread& own = waiting.cta->threads[warp + lane]; waits_elsewhere(own))
+      return party(own.check_slot, own.site, waits_on(own), own.call);
   const Thread* gone = nullptr;
   for (const auto& cluster : clusters)
     for (const auto& cta : cluster->ctas)
       for (const Thread& thread : cta->threads) {
-        const bool elsewhere = thread.wait != waiting.wait || thread.wait_a != waiting.wait_a;
-        if (thread.wait == Wait::exited) gone = gone ? gone : &thread;
-        else if (elsewhere) return party(thread.check_slot, thread.site, waits_on(thread), thread.call);
+        if (waits_elsewhere(thread)) return party(thread.check_slot, thread.site, waits_on(thread), thread.call);
+        if (thread.wait == Wait::exited && !gone) gone = &thread;
       }
   if (gone) return party(gone->check_slot, {}, "exit of a thread", nullptr);
   return launch_party("launch, all of whose threads wait");
@@ -137,7 +143,9 @@ void Checker::stuck(Rule rule, Origin origin, const std::string& text,
       for (const Thread& thread : cta->threads) {
         if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
         parties.push_back(party(thread.check_slot, thread.site, waits_on(thread), thread.call));
-        if (origin.thread ? origin.thread == &thread : !waiting) waiting = &thread;
+        // Lanes that wait for others of their warp wait for the cause: one that waits for something else.
+        const bool nearer = !waiting || (waiting->wait == Wait::warp && thread.wait != Wait::warp);
+        if (origin.thread ? origin.thread == &thread : nearer) waiting = &thread;
         if (nothing_moves && thread.wait == Wait::registers) rule = Rule::register_budget;
         if (thread.wait != Wait::mbarrier) continue;
         for (const MBarrier& barrier : cta->barriers) {
@@ -169,8 +177,12 @@ void Checker::stuck(Rule rule, Origin origin, const std::string& text,
     first = missing_party(*waiting, clusters);
     who = party(waiting->check_slot, waiting->site, waits_on(*waiting), waiting->call);
   }
-  report(rule, std::move(first), std::move(who), begin, end, std::move(space), std::move(histories), bytes + text,
-         stuck_advice(rule, waiting));
+  // A finding begins with the name of its rule, and so does the text of a run that stopped.
+  const std::string name = fmt::format("{}: ", rule_name(rule));
+  const bool named = bytes.empty() && text.compare(0, name.size(), name) == 0;
+  report(rule, std::move(first), std::move(who), begin, end, std::move(space), std::move(histories),
+         bytes + text.substr(named ? name.size() : 0),
+         stuck_advice(rule, waiting, !parted_warps_report(clusters).empty()));
   if (findings_.size() > before) findings_.back().parties = std::move(parties);
 }
 

@@ -18,8 +18,7 @@ constexpr RuleText kRuleTexts[] = {
      "touch accumulators only before the first wgmma that names them and after the wait that names them"},
     {Rule::stage_reuse, "stage-reuse",
      "wait until every reader of the bytes, in every CTA that the copy writes, has finished (wgmma wait) and arrived "
-     "on "
-     "the barrier that the issuer waits for"},
+     "on the barrier that the issuer waits for"},
 };
 
 constexpr const InstructionSet* kSets[] = {&kInstructions};
