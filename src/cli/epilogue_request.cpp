@@ -110,8 +110,7 @@ std::span<const EpilogueFlag> epilogue_flags() { return kOperandFlags; }
 std::vector<std::string> epilogue_help() {
   std::vector<std::string> lines = {
       "acc, the scaled product; alpha, beta, scalar2, scalar3 and numbers; c, aux0 to aux3 (M, N); bias = row0, row1 "
-      "to "
-      "row3 (N,); col0 to col3 (M,)",
+      "to row3 (N,); col0 to col3 (M,)",
       "c:f32: another type than bf16 of c and aux, f32 of row: bf16, f16 or f32; col is f32",
       "x + y, x - y, x * y, x / y, (x)",
       "fma(x, y, z): x y + z, rounded once",

@@ -29,8 +29,8 @@ namespace {
 
 /// Returns how many clusters are resident from the start. Those of a checked launch that nobody declared to wait for
 /// each other run one after another, because one cluster's state stays in caches (all at once take 1.3 to 2.5 times
-/// as long: docs/checking-kernels.md) and the checker compares them whatever their order; one that polls brings the next.
-/// One schedule in 32 runs them all at once all the same, because what a kernel does may depend on the order.
+/// as long: docs/checking-kernels.md) and the checker compares them whatever their order; one that polls brings the
+/// next. One schedule in 32 runs them all at once all the same, because what a kernel does may depend on the order.
 u32 clusters_at_once(const LaunchContext& context) {
   constexpr u64 kSchedules = 32;
   const bool one = context.check && !context.launch.cross_cta && mix(context.options.seed + 1) % kSchedules != 0;

@@ -29,7 +29,7 @@ enum class Rule {
   named_barrier_count,  // a named barrier used with different numbers of threads
   out_of_bounds,        // an access outside the memory that the launch names
   misaligned,           // an address that the instruction does not allow
-  uninitialised_read,   // shared memory read before anything wrote it
+  uninitialised_read,   // bytes or accumulator registers read before anything wrote them
   deadlock,             // every thread waits for something that cannot happen
   livelock,             // threads poll values that nothing will change
   wrong_value,          // a launch leaves other results than FP64 or an earlier launch; only campaigns compare them

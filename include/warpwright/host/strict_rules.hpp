@@ -33,8 +33,8 @@ inline constexpr StrictRule kStrictRules[] = {
      "PTX ISA, proxy-preserved base causality order; DeepEP pull request 642, Triton pull request 7262"},
     {"remote-release-of-reads", false,
      "ordinary reads before an arrival on another CTA's mbarrier are ordered before an asynchronous write, and before "
-     "any "
-     "write of their own CTA to which that CTA passes the order on, only if the arrival releases at cluster scope",
+     "any write of their own CTA to which that CTA passes the order on, only if the arrival releases and the wait "
+     "acquires at cluster scope",
      "PTX ISA, mbarrier.arrive: .release at .cta scope by default; multicast pipelines of CUTLASS release reads so"},
     {"remote-acquire-of-writes", false,
      "ordinary writes before an arrival of cluster scope on another CTA's mbarrier are ordered before an asynchronous "

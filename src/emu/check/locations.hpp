@@ -5,8 +5,9 @@
 //   acquire pattern: an acquire of the word; or a strong read of the word, and later a fence or an acquire of the word
 // Read-modify-writes continue what they read; any other write starts anew. A pattern reaches no farther than the scope
 // of its first part (release) or last part (acquire), and no farther than the scopes of the write and of the read.
-// A thread remembers what it saw of the last kSeenWords words, and a word the releases of its last kOwnReleases threads;
-// beyond that, pairs of two operations on one word are lost, and what they order is reported (docs/memory-model.md).
+// A thread remembers what it saw of the last kSeenWords words, and a word the releases of its last kOwnReleases
+// threads; beyond that, pairs of two operations on one word are lost, and what they order is reported
+// (docs/memory-model.md).
 #pragma once
 
 #include <memory>
