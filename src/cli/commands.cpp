@@ -228,7 +228,7 @@ constexpr FlagRow kFlags[] = {
      "or transpose=e4m3 or pack=ue8m0 (exponents of scales)",
      kNone, kPrepare},
     {"--variant", &F::variant, "auto|contiguous|masked|descriptors|ragged", "which kernel", kRows, kAll},
-    {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
+    {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k|clc",
      "how tiles are handed out: tile_scheduler= of the config (default auto)", kGemm, kAll},
     {"--tile-scheduler", &F::tile_scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
      "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "

@@ -130,9 +130,10 @@ Result<void> check_epilogue_files(const Flags& flags, const GemmRequest& request
 /// Sets the fields of --tile-scheduler and --split.
 Result<void> resolve_scheduler(const Flags& flags, GemmConfig& config) {
   constexpr TileScheduler kOrders[] = {TileScheduler::automatic, TileScheduler::single,   TileScheduler::fixed,
-                                       TileScheduler::dynamic,   TileScheduler::stream_k, TileScheduler::split_k};
+                                       TileScheduler::dynamic,   TileScheduler::stream_k, TileScheduler::split_k,
+                                       TileScheduler::clc};
   WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
-                                       {"auto", "single", "static", "dynamic", "stream-k", "split-k"}, -1));
+                                       {"auto", "single", "static", "dynamic", "stream-k", "split-k", "clc"}, -1));
   if (order >= 0) config.sm90.tile_scheduler = kOrders[order];
   return resolve_split(flags, 1024, config);
 }

@@ -126,9 +126,8 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
   const i64 useful = scheduler::useful_clusters(made_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
   if (useful > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 splits of tiles", fmt::format("{}", useful));
-  const i64 clusters = made_.sm90.tile_scheduler == TileScheduler::single
-                           ? useful
-                           : min<i64>(useful, max(1, min(sms / cluster, resident)));
+  const i64 clusters =
+      config::launches_all_tiles(made_) ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
   if (clusters * cluster > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
   launch_.grid = static_cast<std::uint32_t>(clusters * cluster);

@@ -27,7 +27,7 @@ select::Request request_of(const GemmOptions& options, const LaunchTarget& place
 Result<void> check_invariance(const GemmOptions& options) {
   if (!options.batch_invariant || select::is_batch_invariant(options.config)) return {};
   return failure(ErrorCode::invalid, "config, tile_scheduler",
-                 "auto, static, dynamic or single: batch_invariant excludes splits of K",
+                 "auto, static, dynamic, single or clc: batch_invariant excludes splits of K",
                  options.config.sm90.tile_scheduler == TileScheduler::automatic
                      ? fmt::format("split {}, cluster k {}", options.config.sm90.split, options.config.cluster.k)
                      : name_of(options.config.sm90.tile_scheduler));

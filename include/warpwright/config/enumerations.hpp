@@ -86,10 +86,11 @@ enum class TileScheduler : u8 {
   stream_k,    // dense: every CTA gets equally many k-blocks; tiles of several CTAs are summed through workspace
   split_k,     // `split` K splits per tile, reduced in clusters of k CTAs and then (dense) through workspace
   longest_k,   // k-groups: as static, but groups with the largest K come first, so that the last wave is short
+  clc,         // dense, sm_100: a cluster for each tile; those that run take over tiles of those that have not started
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
   return {"TileScheduler",
-          {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k", "longest-k"}};
+          {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k", "longest-k", "clc"}};
 }
 
 /// The narrow direction of a band of tiles. along_m: `raster` tiles along M, traversed along N; along_n: the reverse.

@@ -21,17 +21,21 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   if (c.grouping == Grouping::dense &&
       (c.sm90.tile_scheduler == TileScheduler::horizontal || c.sm90.tile_scheduler == TileScheduler::vertical ||
        c.sm90.tile_scheduler == TileScheduler::longest_k))
-    return {"tile_scheduler", "auto, single, static, dynamic, stream-k or split-k"};
+    return {"tile_scheduler", c.arch == Arch::sm90 ? "auto, single, static, dynamic, stream-k or split-k"
+                                                   : "auto, single, static, dynamic, stream-k, split-k or clc"};
+  if (uses_launch_control(c) && c.arch == Arch::sm90)
+    return {"tile_scheduler",
+            "auto, single, static, dynamic, stream-k or split-k for arch=sm90, which has no cluster launch control"};
   const int ctas = c.cluster.m * c.cluster.n * max(1, c.cluster.k);
   if (!is_power_of_two(c.cluster.m) || !is_power_of_two(c.cluster.n) || ctas > machine_of(c).largest_cluster)
     return {"cluster", "1, 2 or 4 CTAs along M and along N, at most {} in all", machine_of(c).largest_cluster};
   if (c.cluster.m > 4 || c.cluster.n > 4) return {"cluster", "at most 4 CTAs along M and along N"};
   if ((tiles_in_flight(c) > 1 || !has_roles(c)) &&
-      (uses_work_tile_counter(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
+      (announces_tiles(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
        c.sm90.tile_scheduler == TileScheduler::split_k))
     return {"tile_scheduler", "auto, single or static with pingpong and multistage"};
   // Tiles count each other's arrival, so a launch must keep all its CTAs resident.
-  if (c.sm90.tile_scheduler == TileScheduler::single && reduces(c.epilogue))
+  if (launches_all_tiles(c) && reduces(c.epilogue))
     return {"tile_scheduler", "auto, static, dynamic, stream-k or split-k with an epilogue that reduces"};
   if (c.sm90.tile_scheduler != TileScheduler::split_k)
     return c.sm90.split > 1 || c.cluster.k > 1 ? ConfigFault{"split", "tile_scheduler=split-k with it"} : ConfigFault{};

@@ -30,7 +30,7 @@ struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
   int d_tile = 0;                // bytes of the staged part of one output tile
   int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
-  int work_tile_barriers = 0, work_tiles = 0;  // dynamic scheduler
+  int work_tile_barriers = 0, work_tiles = 0;  // of a scheduler that announces tiles
   int sum_barriers = 0;                        // of the slots for partial tiles of a cluster's peers, from `sums` on
   int total = 0;
 };
@@ -48,8 +48,9 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.barriers = plan.scales + (has_roles(c) ? c.sm90.stages * scale_floats(c) * 4 : 0);
   plan.order = plan.barriers + 2 * c.sm90.stages * 8;
   plan.work_tile_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
-  plan.work_tiles = plan.work_tile_barriers + (uses_work_tile_counter(c) ? 2 * kWorkTileStages * 8 : 0);
-  plan.sum_barriers = plan.work_tiles + (uses_work_tile_counter(c) ? kWorkTileStages * 4 : 0);
+  plan.work_tiles = round_up(plan.work_tile_barriers + (announces_tiles(c) ? 2 * kWorkTileStages * 8 : 0),
+                             max(1, work_tile_bytes(c)));
+  plan.sum_barriers = plan.work_tiles + kWorkTileStages * work_tile_bytes(c);
   plan.total = plan.sum_barriers + sum_barrier_bytes(c);
   return plan;
 }

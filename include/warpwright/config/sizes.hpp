@@ -16,7 +16,7 @@ inline constexpr int kScaleBlock = 128;                         // block recipe:
                                                                 // one scale covers
 inline constexpr int kAlignment = MachineTraits::kSwizzleAlignment;  // of operands in shared memory
 inline constexpr int kLargestStages = 16;
-inline constexpr int kWorkTileStages = 2;  // dynamic scheduler: tiles announced ahead of the consumer warps
+inline constexpr int kWorkTileStages = 2;  // dynamic and clc: tiles announced ahead of the consumer warps
 
 /// Returns the limits of the config's architecture.
 WW_HOST_DEVICE constexpr MachineTraits machine_of(const GemmConfig& c) { return ww::machine_of(c.arch); }
@@ -210,6 +210,23 @@ WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
 /// Returns whether the dense kernel takes its tiles from a work-tile counter.
 WW_HOST_DEVICE constexpr bool uses_work_tile_counter(const GemmConfig& c) {
   return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
+}
+/// Returns whether the dense kernel takes its tiles from cluster launch control: the device gives a cluster that runs
+/// the tile of one that has not started.
+WW_HOST_DEVICE constexpr bool uses_launch_control(const GemmConfig& c) {
+  return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::clc;
+}
+/// Returns whether a warp of the dense kernel announces tiles to the others.
+WW_HOST_DEVICE constexpr bool announces_tiles(const GemmConfig& c) {
+  return uses_work_tile_counter(c) || uses_launch_control(c);
+}
+/// Returns the bytes of an announced tile: its number, or the answer of cluster launch control.
+WW_HOST_DEVICE constexpr int work_tile_bytes(const GemmConfig& c) {
+  return uses_launch_control(c) ? 16 : uses_work_tile_counter(c) ? 4 : 0;
+}
+/// Returns whether a launch has a cluster for every tile instead of as many as are resident.
+WW_HOST_DEVICE constexpr bool launches_all_tiles(const GemmConfig& c) {
+  return c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::clc;
 }
 /// Returns whether CTAs of a cluster split K between them.
 WW_HOST_DEVICE constexpr bool sums_in_cluster(const GemmConfig& c) { return c.cluster.k > 1; }

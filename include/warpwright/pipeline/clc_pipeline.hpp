@@ -60,19 +60,35 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class ClcPipeline : St
   }
   /// Waits for the next answer, reads it, and releases its stage. All lanes of a consumer warp call it.
   WW_DEVICE ClcWork consumer_next() {
-    arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
-    const arch::clc::Answer read = arch::clc::load(answer());
-    arch::fence::proxy_async_shared();  // the next answer overwrites these bytes through the async proxy
-    arch::warp::sync();                 // one lane's arrival stands for the reads of all 32
-    if constexpr (kCtas == 1) arch::mbarrier::arrive_if(arch::lane_index() == 0, empty(barriers_, state_.index));
-    else arch::mbarrier::arrive_remote_if(arch::lane_index() == 0, empty(barriers_, state_.index), 0);
-    state_.advance();
-    ClcWork work{arch::clc::is_canceled(read), {}};
-    if (work.valid) work.first = arch::clc::first_cta(read);
-    return work;
+    const arch::clc::Answer read = consumer_read();
+    arch::warp::sync();  // one lane's arrival stands for the reads of all 32
+    release_if(arch::lane_index() == 0);
+    return work_of(read);
+  }
+  /// Does the same in one thread that reads for its warp.
+  WW_DEVICE ClcWork consumer_next_alone() {
+    const arch::clc::Answer read = consumer_read();
+    release_if(true);
+    return work_of(read);
   }
 
  private:
+  WW_DEVICE arch::clc::Answer consumer_read() const {
+    arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
+    const arch::clc::Answer read = arch::clc::load(answer());
+    arch::fence::proxy_async_shared();  // the next answer overwrites these bytes through the async proxy
+    return read;
+  }
+  WW_DEVICE void release_if(bool arrives) {
+    if constexpr (kCtas == 1) arch::mbarrier::arrive_if(arrives, empty(barriers_, state_.index));
+    else arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, state_.index), 0);
+    state_.advance();
+  }
+  WW_DEVICE static ClcWork work_of(const arch::clc::Answer& answer) {
+    ClcWork work{arch::clc::is_canceled(answer), {}};
+    if (work.valid) work.first = arch::clc::first_cta(answer);
+    return work;
+  }
   WW_DEVICE arch::SharedAddress answer() const { return answers_ + state_.index * arch::clc::kAnswerBytes; }
 
   arch::SharedAddress answers_;

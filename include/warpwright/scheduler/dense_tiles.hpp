@@ -14,20 +14,27 @@
 
 namespace ww::scheduler {
 
+// Only kernels of sm_100 include its definition (scheduler/cluster_launch_control.hpp), because a module that does
+// needs instructions that emu:sm90 does not have.
+template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl;
+
 /// The order of a config. kReaders is the number of warps of a CTA that ask for tiles.
 template <ConfigParameter kConfig, int kReaders>
 using DenseOrder = conditional_t<
     kConfig.sm90.tile_scheduler == TileScheduler::dynamic, Dynamic<kConfig, kReaders>,
-    conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::stream_k, StreamK<config::cluster_of(kConfig)>,
-                  conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k,
-                                SplitK<config::cluster_of(kConfig)>, StaticPersistent<config::cluster_of(kConfig)>>>>;
+    conditional_t<
+        kConfig.sm90.tile_scheduler == TileScheduler::clc, ClusterLaunchControl<kConfig, kReaders>,
+        conditional_t<
+            kConfig.sm90.tile_scheduler == TileScheduler::stream_k, StreamK<config::cluster_of(kConfig)>,
+            conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k, SplitK<config::cluster_of(kConfig)>,
+                          StaticPersistent<config::cluster_of(kConfig)>>>>>;
 
 template <ConfigParameter kConfig, class Order> class DenseTiles : public PlainSource {
   using CtaPosition = scheduler::CtaPosition<config::cluster_of(kConfig)>;
 
  public:
   using Tile = scheduler::Tile;
-  static constexpr bool kServes = config::uses_work_tile_counter(kConfig);
+  static constexpr bool kServes = config::announces_tiles(kConfig);
   static constexpr bool kVariesK =
       kConfig.sm90.tile_scheduler == TileScheduler::stream_k || kConfig.sm90.tile_scheduler == TileScheduler::split_k;
   static constexpr bool kMayBeEmpty = config::sums_in_cluster(kConfig);
