@@ -106,8 +106,14 @@ Result<Outcome> show_configs(OperationRequest asked, const Flags& flags) {
     outcome.text += fmt::format("  {:>4} {:>9}  {}\n", i + 1, us, to_text(candidates[i].config));
     list.push_back(facts::fields_of(candidates[i]));
   }
-  outcome.text += fmt::format("  {} of {} shown; {}\n", shown, candidates.size(),
-                              has_times(s) ? "microseconds are modelled for an H200" : "the first is what auto takes");
+  const auto chosen = std::find_if(candidates.begin(), candidates.end(),
+                                   [&](const RankedConfig& c) { return c.config == s.all.chosen.config; });
+  const std::string taken = chosen == candidates.begin() ? "the first is what auto takes"
+                            : chosen == candidates.end()
+                                ? fmt::format("auto takes {}", to_text(s.all.chosen.config))
+                                : fmt::format("auto takes number {}", chosen - candidates.begin() + 1);
+  outcome.text += fmt::format("  {} of {} shown; {}{}\n", shown, candidates.size(),
+                              has_times(s) ? "microseconds are modelled for an H200; " : "", taken);
   outcome.json = problem_fields(asked, s);
   outcome.json.emplace_back("chosen", to_text(s.all.chosen.config));
   outcome.json.emplace_back("count", static_cast<std::int64_t>(candidates.size()));

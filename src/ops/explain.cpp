@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranking of select/ in public terms, and for groups the configs that their kernels can have.
+// The ranking of select/ in public terms, and for groups of K the configs that their kernels can have.
 #include "warpwright/host/explain.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
+#include "select/grouped_ranking.hpp"
 
 namespace ww {
 namespace {
@@ -75,25 +76,37 @@ void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation&
   made.excluded.push_back({reason, {config}});
 }
 
-/// The list of grouped configs for the types, with the tables and the epilogue of this problem.
+/// Why the rules chose: the averages that they look at.
+std::string because(const GroupedProblem& p, const Explanation& made) {
+  // Of masked groups the host knows the room for rows, not how many there are.
+  const std::string sizes = p.encoding == GroupEncoding::masked
+                                ? fmt::format("{} groups with room for {} rows each", p.groups, p.rows)
+                                : fmt::format("{} rows in {} groups, {} per group on average", p.total_rows(), p.groups,
+                                              p.total_rows() / std::max<std::int64_t>(p.groups, 1));
+  const auto at = std::find_if(made.ranking.begin(), made.ranking.end(),
+                               [&](const RankedConfig& r) { return r.config == made.chosen.config; });
+  return fmt::format("rules on the shape, measured on an H200: {}; number {} of {} by modelled time", sizes,
+                     at - made.ranking.begin() + 1, made.ranking.size());
+}
+
+/// The configs of the family by modelled time, and those that this problem or these options exclude.
 Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions& options,
                                const ops::LaunchTarget& target) {
   WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
   const GroupedProblem& p = decision.problem;
   Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
-  made.chosen.config = decision.config;
-  made.ranking.push_back(made.chosen);
-  // Of masked groups the host knows the room for rows, not how many there are.
-  made.because = "rules on the shape, measured on an H200: " +
-                 (p.encoding == GroupEncoding::masked
-                      ? fmt::format("{} groups with room for {} rows each", p.groups, p.rows)
-                      : fmt::format("{} rows in {} groups, {} per group on average", p.total_rows(), p.groups,
-                                    p.total_rows() / std::max<std::int64_t>(p.groups, 1)));
-  for (GemmConfig listed : select::default_grouped_configs(p.a, p.d, p.scale)) {
-    listed.row_groups.capacity = select::group_capacity_for(p.groups);
-    const GemmConfig config = select::choose_grouped(p, listed, made.sms);
-    sort_in(config, ops::validate(config, p), made);
-  }
+  select::GroupedRequest request{.config = options.config, .sms = made.sms, .batch_invariant = options.batch_invariant};
+  if (made.sms < target.sms && request.config.sm90.occupancy == 0) request.config.sm90.occupancy = 1;
+  made.chosen = ranked(decision.config, select::cost_of(p, select::assumed_sizes(p), decision.config, made.sms));
+  select::Ranking all = select::rank(p, request);
+  for (const select::Candidate& candidate : all.candidates)
+    if (candidate.config != made.chosen.config) made.ranking.push_back(ranked(candidate.config, candidate.cost));
+  made.ranking.insert(std::find_if(made.ranking.begin(), made.ranking.end(),
+                                   [&](const RankedConfig& r) { return r.us > made.chosen.us; }),
+                      made.chosen);
+  for (select::Exclusion& exclusion : all.exclusions)
+    made.excluded.push_back({std::move(exclusion.reason), std::move(exclusion.configs)});
+  made.because = because(p, made);
   return made;
 }
 

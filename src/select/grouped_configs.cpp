@@ -17,6 +17,7 @@
 // descriptors is used only on request: token tiles as wide as the average group, at most 64 rows.
 #include "select/grouped_configs.hpp"
 
+#include "select/grouped_list.hpp"
 #include "select/ranking.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/group_encoding.hpp"
@@ -109,12 +110,6 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   return config::resolve_grouped(config);
 }
 
-/// Only accumulators with tokens on the M side have neighbouring columns of D in one thread.
-bool combines_columns(const EpilogueTree& tree) {
-  const config::EpilogueStages stages = config::stages_of(tree);
-  return stages.swiglu != EpilogueOp::none || stages.quantise != EpilogueOp::none;
-}
-
 GroupedVariant variant_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.row_groups.variant != GroupedVariant::automatic) return requested.row_groups.variant;
   if (requested.sm90.tile_scheduler == TileScheduler::horizontal ||
@@ -161,14 +156,7 @@ std::vector<GemmConfig> shipped_grouped_configs() {
 }
 
 GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& requested, int sms) {
-  GemmConfig config = requested;
-  config.operands.a = problem.a;
-  config.operands.b = problem.b;
-  config.operands.d = problem.d;
-  config.operands.scale = problem.scale;
-  if (problem.b_major == Major::mn) config.operands.layout.b = Major::mn;
-  config.epilogue = problem.epilogue;
-  if (config.row_groups.capacity == 0) config.row_groups.capacity = group_capacity_for(problem.groups);
+  GemmConfig config = of_problem(problem, requested);
   config.row_groups.variant = variant_for(problem, requested);
   const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m || config.cluster.n ||
                       config.sm90.stages || config.sm90.consumer_warpgroups || config.cluster.k ||

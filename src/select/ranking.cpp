@@ -52,13 +52,6 @@ std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& 
   return "";
 }
 
-void exclude(std::vector<Exclusion>& list, const std::string& reason, const GemmConfig& config) {
-  const auto same = [&](const Exclusion& e) { return e.reason == reason; };
-  auto at = std::find_if(list.begin(), list.end(), same);
-  if (at == list.end()) at = list.insert(list.end(), Exclusion{reason, {}});
-  at->configs.push_back(config);
-}
-
 bool names_matrix(const EpilogueTree& tree) {
   return tree.has(EpilogueOp::c) || tree.has(EpilogueOp::auxiliary) || tree.has(EpilogueOp::store);
 }
@@ -69,6 +62,13 @@ GemmProblem with_nominal_rows(GemmProblem p) {
 }
 
 }  // namespace
+
+void exclude(std::vector<Exclusion>& list, const std::string& reason, const GemmConfig& config) {
+  const auto same = [&](const Exclusion& e) { return e.reason == reason; };
+  auto at = std::find_if(list.begin(), list.end(), same);
+  if (at == list.end()) at = list.insert(list.end(), Exclusion{reason, {}});
+  at->configs.push_back(config);
+}
 
 bool is_batch_invariant(const GemmConfig& c) {
   return c.sm90.tile_scheduler != TileScheduler::stream_k && c.sm90.tile_scheduler != TileScheduler::split_k &&

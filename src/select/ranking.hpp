@@ -30,6 +30,9 @@ struct Exclusion {
   std::vector<GemmConfig> configs;
 };
 
+/// Adds `config` to the entry of `list` with this reason.
+void exclude(std::vector<Exclusion>& list, const std::string& reason, const GemmConfig& config);
+
 struct Ranking {
   std::vector<Candidate> candidates;  // fastest first; ties in the order of the list
   std::vector<Exclusion> exclusions;  // in the order of the list

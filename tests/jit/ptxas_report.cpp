@@ -5,7 +5,8 @@
 // redistribute. Grouped kernels keep wgmma's descriptors in uniform registers.
 //   ptxas_report all                     the whole list, as a table
 //   ptxas_report sample <seed> <count>   about `count` of them, others with another seed
-//   ptxas_report listed <seed> <count>   the same of every dense config that auto may choose, in the common families:
+//   ptxas_report listed <seed> <count>   the same of every config that auto may choose, in the common families
+//   ptxas_report grouped                 those of them for groups of rows, as a table
 //   ptxas_report kernel <name>           one of the whole list by its name, such as a cast, which has no config
 //   ptxas_report config <text>           one, as `warpwright info` and failures print it; auto fields are filled in
 //   ptxas_report sources <folder>        writes each as <number>.cu, for bench/compile/code.py
@@ -33,6 +34,7 @@
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
+#include "select/grouped_list.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -54,6 +56,20 @@ Shipped shipped(const GemmConfig& config) {
           config};
 }
 
+/// Returns the configs of the lists for groups of rows, in the same families.
+std::vector<Shipped> all_listed_groups() {
+  std::vector<Shipped> all;
+  for (const auto& [a, scale] :
+       {std::pair{e4m3, Scale::block_1x128_128x128}, std::pair{e4m3, Scale::tensor}, std::pair{bf16, Scale::none}})
+    for (GroupedVariant variant :
+         {GroupedVariant::ragged, GroupedVariant::contiguous, GroupedVariant::masked, GroupedVariant::descriptors})
+      for (const GemmConfig& config : select::grouped_list({.operands = {.a = a, .b = a, .d = bf16, .scale = scale},
+                                      .row_groups = {.variant = variant, .capacity = 128}},
+                                                           GroupEncoding::offsets, 4096))
+        all.push_back(shipped(config));
+  return all;
+}
+
 /// Returns the configs among which auto chooses, in families that LLMs use.
 std::vector<Shipped> all_listed() {
   struct Family {
@@ -67,6 +83,7 @@ std::vector<Shipped> all_listed() {
                           Family{bf16, bf16, Scale::none}, Family{bf16, f32, Scale::none}})
     for (const GemmConfig& config : select::config_list({.operands = {.a = f.a, .b = f.a, .d = f.d, .scale = f.scale}}))
       if (Shipped one = shipped(config); seen.insert(one.source.text).second) all.push_back(std::move(one));
+  for (Shipped& one : all_listed_groups()) all.push_back(std::move(one));
   return all;
 }
 
@@ -282,6 +299,10 @@ int main(int argc, char** argv) {
     const bool dense = config->grouping == Grouping::dense;
     return print_reports(**nvrtc, {shipped(dense ? config::resolve(*config) : config::resolve_grouped(*config))}, 1);
   }
+  if (verb == "grouped") {
+    const std::vector<Shipped> groups = all_listed_groups();
+    return print_reports(**nvrtc, groups, groups.size());
+  }
   const bool listed = verb == "listed";
   const std::vector<Shipped> all = listed ? all_listed() : all_shipped();
   if (verb == "kernel" && argc > 2) {
@@ -296,9 +317,9 @@ int main(int argc, char** argv) {
     for (std::size_t i = std::strtoull(argv[2], nullptr, 0) % step; i < all.size(); i += step) some.push_back(all[i]);
     return print_reports(**nvrtc, some, all.size());
   }
-  fmt::print(
-      stderr,
-      "usage: ptxas_report all | sample <seed> <count> | listed <seed> <count> | config <text> | kernel <name> | "
-      "sources <folder> | faulty\n");
+  fmt::print(stderr,
+             "usage: ptxas_report all | sample <seed> <count> | listed <seed> <count> | grouped | config <text> | "
+             "kernel <name> | "
+             "sources <folder> | faulty\n");
   return 2;
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "coordinate_descent.hpp"
 #include "recorded_times.hpp"
 #include "select/cost_model.hpp"
 
@@ -16,11 +17,7 @@ namespace ww::testing {
 using select::Cost;
 using select::CostConstants;
 
-struct Fitted {
-  const char* name;
-  double CostConstants::*field;
-  double least, most;
-};
+using Fitted = FittedConstant<CostConstants>;
 inline constexpr Fitted kFitted[] = {
     {"launch_us", &CostConstants::launch_us, 1, 6},
     {"block_clocks", &CostConstants::block_clocks, 0, 300},
@@ -135,39 +132,10 @@ inline double objective_of(const Cases& cases, const CostConstants& k) {
   return std::sqrt(sum / weights) + loss / static_cast<double>(cases.size());
 }
 
-/// Coordinate descent from `k`, each constant with a step of its own, and as far again the way that a round went; no
-/// random start.
-inline CostConstants fit(const Cases& cases, CostConstants k, int rounds = 60) {
-  std::vector<double> steps;
-  for (const Fitted& f : kFitted) steps.push_back(0.05 * (f.most - f.least));
-  double least = objective_of(cases, k);
-  const auto better = [&](const CostConstants& trial) {
-    const double objective = objective_of(cases, trial);
-    if (objective >= least) return false;
-    k = trial, least = objective;
-    return true;
-  };
-  for (int round = 0; round < rounds; ++round) {
-    const CostConstants before = k;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const Fitted& f = kFitted[i];
-      bool found = false;
-      for (int way = 0; way < 2 && !found; ++way) {
-        CostConstants trial = k;
-        trial.*f.field = std::clamp(k.*f.field + steps[i], f.least, f.most);
-        found = better(trial);
-        steps[i] *= found ? 1.6 : -0.6;
-      }
-    }
-    const CostConstants after = k;
-    for (double by = 1; by < 100; by *= 2) {
-      CostConstants trial = k;
-      for (const Fitted& f : kFitted)
-        trial.*f.field = std::clamp(k.*f.field + by * (after.*f.field - before.*f.field), f.least, f.most);
-      if (!better(trial)) break;
-    }
-  }
-  return k;
+/// Returns the constants that match `cases` best.
+inline CostConstants fit(const Cases& cases, const CostConstants& k, int rounds = 60) {
+  return descend(
+      k, kFitted, [&](const CostConstants& trial) { return objective_of(cases, trial); }, rounds);
 }
 
 }  // namespace ww::testing

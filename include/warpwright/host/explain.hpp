@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of a config as data: every candidate with its modelled time, term by term, and what was ruled out and why.
-// Configs for groups are chosen by rules on the shape and have no modelled time.
+// Configs for groups are chosen by rules on the shape; those for groups of K have no modelled time.
 // Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain` prints this.
 #pragma once
 
@@ -39,11 +39,12 @@ struct ExcludedConfigs {
 /// Why a plan takes its config.
 struct Explanation {
   int sms = 0;  // that the launch may use
-  // On an emulated device `chosen` comes from the short list whose modules ship, not from the head of `ranking`.
+  // On an emulated device and for groups `chosen` need not be the head of `ranking`: it comes from the short list whose
+  // modules ship, or from rules on the shape.
   bool emulated = false;
   RankedConfig chosen = {};                    // what a plan takes
   std::string because = {};                    // one sentence
-  std::vector<RankedConfig> ranking = {};      // fastest first; for groups the configs there are, the chosen one first
+  std::vector<RankedConfig> ranking = {};      // fastest first; for groups of K the chosen one first
   std::vector<ExcludedConfigs> excluded = {};  // in the order of the list
 };
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filters the list of the family, evaluates the cost model, and sorts.
+#include "select/grouped_ranking.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "select/fault_text.hpp"
+#include "select/grouped_list.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/sizes.hpp"
+
+namespace ww::select {
+namespace {
+
+/// Returns the reason why this call cannot use `c`, or "".
+std::string objection(const GroupedProblem& p, const GemmConfig& c, const GroupedRequest& request) {
+  if (request.batch_invariant && c.sm90.tile_scheduler == TileScheduler::split_k)
+    return "tile_scheduler: batch_invariant excludes splits of K, which split-k makes";
+  if (config::cluster_of(c).size() > request.sms) return "cluster: more CTAs than the SMs that may be used";
+  if (!config::fits_halves(c, p.n)) return "tile (n): halves of SwiGLU's tile within 128 columns that share a scale";
+  return "";
+}
+
+}  // namespace
+
+Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
+  Ranking ranking;
+  const GroupSizes sizes = request.sizes.empty() ? assumed_sizes(problem) : request.sizes;
+  const GemmConfig requested = of_problem(problem, request.config);
+  for (const GemmConfig& config : grouped_list(requested, problem.encoding, problem.n)) {
+    const std::string reason = objection(problem, config, request);
+    if (!reason.empty()) exclude(ranking.exclusions, reason, config);
+    else ranking.candidates.push_back({config, cost_of(problem, sizes, config, request.sms)});
+  }
+  for (const GemmConfig& config : faulty_grouped(requested, problem.encoding, problem.n)) {
+    const config::ConfigFault fault = config::fault_of_grouped(config);
+    exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, expected_text(fault)), config);
+  }
+  std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); });
+  return ranking;
+}
+
+}  // namespace ww::select

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configs of one grouped problem, sorted by modelled time.
+#pragma once
+
+#include "select/grouped_cost.hpp"
+#include "select/ranking.hpp"
+
+namespace ww::select {
+
+/// The options of a call beside the grouped problem.
+struct GroupedRequest {
+  GemmConfig config = {};  // fields of 0 are free
+  int sms = kH200.sms;     // that the launch may use
+  bool batch_invariant = false;
+  GroupSizes sizes = {};  // of the groups; empty: assumed_sizes()
+};
+
+/// `problem` is validated. Candidates agree with the request and can compute the problem; a request with a shape of its
+/// own has none but that of `grouped_list()`.
+Ranking rank(const GroupedProblem& problem, const GroupedRequest& request);
+
+}  // namespace ww::select

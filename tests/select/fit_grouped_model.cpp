@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits the constants of the model of grouped products to recorded times, and shows what its choices lose.
+//   fit_grouped_model <result.json>...          with today's constants
+//   fit_grouped_model --times <result.json>...  the same, and recorded and modelled time of every config
+//   fit_grouped_model --fit <result.json>...    fits to two thirds of the problems and judges by the third left out,
+//                                               then fits to all and prints the constants
+// A result is what bench/grouped_random.py or bench/grouped_torch.py writes.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+
+#include "grouped_fit.hpp"
+
+namespace {
+
+using namespace ww;
+using namespace ww::testing;
+
+/// The time of a choice over the best: the geometric mean, the worst, and how many are within 3 % of the best.
+struct Loss {
+  double logs = 0, worst = 1;
+  int cases = 0, near = 0;
+  void add(double ratio) { logs += std::log(ratio), worst = std::max(worst, ratio), near += ratio <= 1.03, ++cases; }
+  std::string text() const {
+    return cases == 0 ? "none"
+                      : fmt::format("mean {:.3f}, worst {:.3f}, {} of {} within 3 %", std::exp(logs / cases), worst,
+                                    near, cases);
+  }
+};
+
+void print(const GroupedCases& cases, const GroupedConstants& k) {
+  for (const GroupedCase& one : cases) {
+    fmt::print("{}: best {:.1f}\n", one.name, one.best);
+    for (const GroupedTime& t : one.times) {
+      const double known = modelled_us(one, one.known, t.config, k),
+                   assumed = modelled_us(one, one.assumed, t.config, k);
+      fmt::print("    {:>9.1f}{} {:>9.1f} {:>6.3f} {:>9.1f}  {}\n", t.us, t.rough ? "~" : " ", known, known / t.us,
+                 assumed, to_text(t.config));
+    }
+  }
+}
+
+/// What today's rules, the model with assumed sizes, and the model with known sizes lose, for each class.
+void summary(const char* what, const GroupedCases& cases, const GroupedConstants& k, bool each) {
+  fmt::print("{}: {} problems, root mean square error {:.1f} %\n", what, cases.size(), 100 * error_of(cases, k));
+  std::map<std::string, Loss> rules, assumed, known;
+  for (const GroupedCase& one : cases) {
+    GemmConfig open;
+    const GroupedTime* by_rules = one.find(select::choose_grouped(one.problem, open, kGroupedSms));
+    const GroupedTime &by_assumed = taken(one, one.assumed, k), &by_known = taken(one, one.known, k);
+    for (const std::string& kind : {one.kind, std::string("all")}) {
+      if (by_rules != nullptr) rules[kind].add(by_rules->us / one.best);
+      assumed[kind].add(by_assumed.us / one.best), known[kind].add(by_known.us / one.best);
+    }
+    if (each && by_assumed.us > 1.03 * one.best)
+      fmt::print("  {:.3f} {} (rules {:.3f}, sizes known {:.3f}): {}\n", by_assumed.us / one.best, one.name,
+                 by_rules != nullptr ? by_rules->us / one.best : 0, by_known.us / one.best, to_text(by_assumed.config));
+  }
+  for (const auto& [kind, loss] : assumed)
+    fmt::print("  {:<7} rules: {}\n          model: {}\n          model, sizes known: {}\n", kind, rules[kind].text(),
+               loss.text(), known[kind].text());
+}
+
+/// Returns the problems whose number within their class and recipe is `third` modulo 3, or all others.
+GroupedCases third_of(const GroupedCases& cases, std::size_t third, bool others) {
+  std::map<std::string, std::map<std::string, std::size_t>> numbers;
+  GroupedCases part;
+  for (const GroupedCase& one : cases) {
+    auto& of_class = numbers[one.kind + name_of(one.problem.scale)];
+    const std::size_t number = of_class.try_emplace(one.name, of_class.size()).first->second;
+    if ((number % 3 == third) != others) part.push_back(one);
+  }
+  return part;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  const bool fits = verb == "--fit", times = verb == "--times";
+  GroupedCases cases;
+  for (int i = fits || times ? 2 : 1; i < argc; ++i)
+    if (!read_grouped(argv[i], cases)) return fmt::print(stderr, "{}: not a result of grouped products\n", argv[i]), 2;
+  if (cases.empty()) return fmt::print(stderr, "usage: fit_grouped_model [--times | --fit] <result.json>...\n"), 2;
+  if (times) print(cases, {});
+  summary("all, today's constants", cases, {}, !fits);
+  if (!fits) return 0;
+  const GroupedCases seen = third_of(cases, 2, true), unseen = third_of(cases, 2, false);
+  const GroupedConstants part = fit(seen, {});
+  summary("fitted to two thirds", seen, part, false);
+  if (!unseen.empty()) summary("the third left out", unseen, part, true);
+  const GroupedConstants k = fit(cases, part);
+  summary("fitted to all", cases, k, true);
+  for (const Constant& f : kGroupedFitted) fmt::print("{} = {:.4g}\n", f.name, k.*f.field);
+}

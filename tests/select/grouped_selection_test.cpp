@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list and the ranking of configs for groups of rows: every candidate can be planned as it is printed, requests are
+// kept, the order follows the modelled time, and the model sees what the sizes of groups change.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <set>
+#include <string>
+
+#include "config/config_text.hpp"
+#include "ops/group_choice.hpp"
+#include "ops/grouped_validation.hpp"
+#include "select/grouped_configs.hpp"
+#include "select/grouped_list.hpp"
+#include "select/grouped_ranking.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/host/explain.hpp"
+
+namespace ww::select {
+namespace {
+
+GroupedProblem problem(std::int64_t groups, std::int64_t rows, std::int64_t n, std::int64_t k,
+                       Scale scale = Scale::block_1x128_128x128) {
+  return ops::validate(GroupedProblem{.groups = groups, .rows = rows, .n = n, .k = k, .scale = scale}).value();
+}
+
+EpilogueTree tree(const char* text) { return parse_config(std::string("epilogue=") + text)->epilogue; }
+
+/// A problem that can_implement() accepts, of any family.
+GroupedProblem drawn(std::mt19937& random) {
+  const auto one_of = [&](auto... values) {
+    const std::common_type_t<decltype(values)...> all[] = {values...};
+    return all[random() % sizeof...(values)];
+  };
+  for (;;) {
+    GroupedProblem p;
+    p.groups = one_of(1, 2, 6, 32, 100, 128, 129, 300, 600, 4096);
+    p.rows = one_of(0, 1, 5, 64, 700, 5000, 70000);
+    p.n = 16 * (1 + random() % 300), p.k = 32 * (random() % 150);
+    p.a = p.b = one_of(DType::e4m3, DType::bf16, DType::f16);
+    p.d = one_of(DType::bf16, DType::f16, DType::f32);
+    p.scale = p.a == DType::e4m3 ? one_of(Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128)
+                                 : Scale::none;
+    if (p.a != DType::e4m3 && random() % 3 == 0) p.b_major = Major::mn;
+    p.encoding = one_of(GroupEncoding::offsets, GroupEncoding::row_ids, GroupEncoding::masked);
+    switch (random() % 5) {
+      case 0: p.epilogue = tree("silu(acc)"); break;
+      case 1: p.epilogue = tree("swiglu_halves(acc)"); break;
+      default: break;
+    }
+    if (const auto valid = ops::validate(p); valid && can_implement(p)) return *valid;
+  }
+}
+
+TEST(GroupedList, EveryCandidateCanBePlannedAsPrinted) {
+  std::mt19937 random(1911);
+  std::size_t candidates = 0;
+  for (int i = 0; i < 150; ++i) {
+    const GroupedProblem p = drawn(random);
+    SCOPED_TRACE(fmt::format("problem {}: {} groups, {} rows, {} x {}", i, p.groups, p.rows, p.n, p.k));
+    const Ranking ranking = rank(p, {});
+    EXPECT_FALSE(ranking.candidates.empty());
+    std::set<std::string> seen;
+    for (const Candidate& candidate : ranking.candidates) {
+      const std::string text = to_text(candidate.config);
+      EXPECT_TRUE(seen.insert(text).second) << text;
+      EXPECT_FALSE(config::fault_of_grouped(candidate.config)) << text;
+      const auto parsed = parse_config(text);
+      ASSERT_TRUE(parsed) << text;
+      const auto decision = ops::decide(p, {.config = *parsed}, kH200.sms);
+      ASSERT_TRUE(decision) << decision.error().message;
+      EXPECT_EQ(decision->config, candidate.config) << text;
+      EXPECT_TRUE(std::isfinite(candidate.cost.total()) && candidate.cost.total() > 0) << text;
+    }
+    candidates += ranking.candidates.size();
+    const auto chosen = ops::decide(p, {}, kH200.sms);
+    ASSERT_TRUE(chosen) << chosen.error().message;
+    EXPECT_TRUE(can_implement(p, {.config = chosen->config}));
+    EXPECT_TRUE(seen.contains(to_text(chosen->config))) << "the list lacks " << to_text(chosen->config);
+  }
+  EXPECT_GT(candidates, 1500u);
+}
+
+TEST(GroupedList, KeepsWhatIsRequested) {
+  const GroupedProblem p = problem(32, 8000, 4096, 2048);
+  for (const char* text : {"variant=contiguous", "tile=128x128x0", "variant=ragged,tile_scheduler=split-k,split=4",
+                           "occupancy=2", "variant=descriptors,tile=32x128x0", "consumer_warpgroups=3", "stages=3"}) {
+    const GemmConfig asked = *parse_config(text);
+    const Ranking ranking = rank(p, {.config = asked});
+    EXPECT_FALSE(ranking.candidates.empty()) << text;
+    for (const Candidate& c : ranking.candidates) {
+      EXPECT_TRUE(agrees(c.config, asked)) << text << ": " << to_text(c.config);
+      EXPECT_TRUE(asked.sm90.stages == 0 || c.config.sm90.stages == asked.sm90.stages);
+    }
+  }
+}
+
+TEST(GroupedList, HasNoVariantThatTheProblemExcludes) {
+  GroupedProblem masked = problem(8, 64, 1024, 1024);
+  masked.encoding = GroupEncoding::masked;
+  GroupedProblem paired = problem(8, 640, 1024, 1024, Scale::tensor);
+  paired.epilogue = tree("swiglu_halves(acc)");
+  for (const Candidate& c : rank(masked, {}).candidates)
+    EXPECT_NE(c.config.row_groups.variant, GroupedVariant::contiguous);
+  for (const Candidate& c : rank(paired, {}).candidates)
+    EXPECT_EQ(c.config.row_groups.variant, GroupedVariant::contiguous);
+  for (const Candidate& c : rank(problem(8, 64, 1024, 4096), {.batch_invariant = true}).candidates)
+    EXPECT_NE(c.config.sm90.tile_scheduler, TileScheduler::split_k);
+  for (const Candidate& c : rank(problem(8, 64, 1024, 4096), {.sms = 1}).candidates)
+    EXPECT_EQ(config::cluster_of(c.config).size(), 1);
+}
+
+TEST(GroupedRanking, IsSortedAndTheSameEveryTime) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 40; ++i) {
+    const GroupedProblem p = drawn(random);
+    const Ranking once = rank(p, {}), again = rank(p, {});
+    ASSERT_EQ(once.candidates.size(), again.candidates.size());
+    for (std::size_t c = 0; c < once.candidates.size(); ++c) {
+      EXPECT_EQ(once.candidates[c].config, again.candidates[c].config);
+      EXPECT_TRUE(c == 0 || once.candidates[c - 1].cost.total() <= once.candidates[c].cost.total());
+    }
+  }
+}
+
+TEST(GroupedRanking, TakesMicroseconds) {
+  double least = 1;
+  for (int i = 0; i < 50; ++i) {
+    const GroupedProblem p = problem(64, 8000 + i, 4096, 2048);
+    const auto begin = std::chrono::steady_clock::now();
+    rank(p, {});
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  EXPECT_LT(least, 500e-6) << "a plan of each number of tokens ranks once";
+}
+
+TEST(GroupedModel, KnowsTheSizesOfGroups) {
+  const std::vector<std::int64_t> equal(32, 250), half = [] {
+    std::vector<std::int64_t> counts(32, 0);
+    std::fill_n(counts.begin(), 16, 500);
+    return counts;
+  }();
+  const GroupedProblem p = problem(32, 8000, 4096, 2048);
+  const GemmConfig config = rank(p, {}).candidates.front().config;
+  const Cost assumed = cost_of(p, assumed_sizes(p), config, kH200.sms);
+  EXPECT_NEAR(assumed.total(), cost_of(p, sizes_of(equal), config, kH200.sms).total(), 1e-9 * assumed.total());
+  EXPECT_LT(cost_of(p, sizes_of(half), config, kH200.sms).hbm_bytes, assumed.hbm_bytes)
+      << "weights of empty groups are not read";
+  EXPECT_TRUE(sizes_of(std::vector<std::int64_t>(5, 0)).empty());
+  double rows = 0;
+  std::vector<std::int64_t> many;
+  for (std::int64_t g = 0; g < 1000; ++g) many.push_back(g % 97);
+  for (const GroupShare& share : sizes_of(many)) rows += share.groups * share.rows;
+  EXPECT_NEAR(rows, 1000.0 / 97 * 97 * 48, 2500);
+  EXPECT_LE(sizes_of(many).size(), 24u);
+}
+
+TEST(GroupedModel, TakesLongerForMoreRows) {
+  for (std::int64_t rows : {32, 256, 2000, 30000}) {
+    const GroupedProblem few = problem(32, rows, 4096, 2048), more = problem(32, 2 * rows, 4096, 2048);
+    EXPECT_LT(rank(few, {}).candidates.front().cost.total(), rank(more, {}).candidates.front().cost.total()) << rows;
+  }
+  const GroupedProblem none = problem(32, 0, 4096, 2048), empty = problem(0, 0, 4096, 2048);
+  for (const GroupedProblem& p : {none, empty})
+    EXPECT_LT(rank(p, {}).candidates.front().cost.total(), 10) << "a launch without tiles";
+}
+
+TEST(GroupedExplanation, RanksTheChosenConfig) {
+  for (std::int64_t rows : {40, 8000, 100000}) {
+    const Explanation made = explain(GroupedProblem{.groups = 32, .rows = rows, .n = 4096, .k = 2048}).value();
+    const auto same = [&](const RankedConfig& r) { return r.config == made.chosen.config; };
+    EXPECT_EQ(std::count_if(made.ranking.begin(), made.ranking.end(), same), 1);
+    EXPECT_TRUE(std::is_sorted(made.ranking.begin(), made.ranking.end(),
+                               [](const RankedConfig& a, const RankedConfig& b) { return a.us < b.us; }));
+    double sum = 0;
+    for (const CostTerm& term : made.chosen.terms) sum += term.us;
+    EXPECT_NEAR(sum, made.chosen.us, 1e-6 * sum);
+  }
+}
+
+}  // namespace
+}  // namespace ww::select
