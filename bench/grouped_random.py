@@ -19,6 +19,7 @@ import random
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -32,7 +33,8 @@ RECIPES = ("block", "block", "tensor", "bf16", "block", "bf16")
 CLASSES = ("decode", "middle", "large")
 LOAD_SECONDS, REPLAY_SECONDS = 0.2, 1e-3
 MOST_WEIGHTS, LEAST_WEIGHTS, MOST_FLOPS = 2.5e9, 12e6, 1.1e12
-MOST_ERROR = 0.1
+MOST_ERROR, COMPILE_THREADS = 0.1, 8
+PROBLEM_SECONDS, STOPPED = 60.0, 3  # exit status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,8 +280,8 @@ def run_problem(library: Library, pool: Pool, index: int, p: Problem, options: a
     sizes = torch.tensor(p.counts, dtype=torch.int32)
     sizes = (sizes if p.masked else sizes.cumsum(0, dtype=torch.int32)).to(pool.scale.device)
     contenders, errors = [], {}
-    for config in listed:
-        plan = library.compile([(p.of_library(), config, 0)], 1)[0]
+    plans = library.compile([(p.of_library(), config, 0) for config in listed], COMPILE_THREADS)
+    for config, plan in zip(listed, plans):
         if isinstance(plan, str):
             errors[config] = plan
         else:
@@ -359,6 +361,21 @@ def write(record: Dict[str, Any], path: str) -> None:
         pathlib.Path(path).write_text(json.dumps(record) + "\n")
 
 
+class Stopped(threading.Timer):
+    """Ends the process, with what was measured, if a problem has not ended after `seconds`: its kernel may hang."""
+
+    def __init__(self, seconds: float, record: Dict[str, Any], index: int, path: str) -> None:
+        super().__init__(seconds, stop, (record, index, path))
+        self.daemon = True
+
+
+def stop(record: Dict[str, Any], index: int, path: str) -> None:
+    record["stopped_at"] = index
+    write(record, path)
+    print(f"stopped at problem {index}; go on with --first {index + 1}", flush=True)
+    os._exit(STOPPED)
+
+
 def main() -> int:
     options = parse_options()
     start = time.monotonic()
@@ -376,13 +393,23 @@ def main() -> int:
     for index, p in list(enumerate(problems))[options.first:]:
         if time.monotonic() - start > options.seconds_total:
             break
+        watch = Stopped(PROBLEM_SECONDS if library.memory == "cuda" else 3600, record, index, options.result)
         try:
-            record["cases"].append(run_problem(library, pool, index, p, options))
+            watch.start()
+            result = run_problem(library, pool, index, p, options)
+            watch.cancel()
+            if not result["contenders"]:  # an error of a kernel leaves a context without use
+                print(next(iter(result["errors"].items()), ""), flush=True)
+                stop(record, index, options.result)
+            record["cases"].append(result)
             print(line_of(record["cases"][-1]), flush=True)
             for config, error in list(record["cases"][-1]["errors"].items())[:2]:
                 print(f"    {config}: {error}", flush=True)
         except Exception as error:  # pylint: disable=broad-except
+            watch.cancel()
             print(f"{p.kind} {p.recipe}: {type(error).__name__}: {error}"[:400], flush=True)
+            if "CUDA error" in str(error):
+                stop(record, index, options.result)
         if len(record["cases"]) % 8 == 0:
             write(record, options.result)
     record["skipped"] = len(problems) - len(record["cases"]) - options.first
