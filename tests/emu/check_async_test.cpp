@@ -272,6 +272,32 @@ TEST(CheckAsync, AFenceOfTheIssuerAloneIsStrict) {
   row.expect_clean(writes_then_stores, reader);
 }
 
+// Another thread reads what a store writes. Nothing orders it after the wait, which is for the reads of the source only
+// or for all.
+enum Waited { for_reads, for_all };
+void reads_what_was_stored(const RowParams& p) {
+  if (is_first()) {
+    for (u32 i = 0; i < kWords; ++i) shared<u32>(stage() + 4 * i) = i;
+    t().fence(arch::Fence::proxy_async_shared, here());
+    t().tma_store(&p.map, 2, stage(), {}, here());
+    t().bulk_commit(here());
+    t().bulk_wait(0, p.how == for_reads, here());
+  }
+  t().cluster_arrive(true, here());  // relaxed: it comes later, and nothing orders it
+  t().cluster_wait(here());
+  if (thread_index() == 32) t().global_access(p.row, 4, arch::Access::read, arch::kWeak, here());
+}
+TEST(CheckAsync, AFindingSaysForWhatTheThreadOfAStoreHasWaited) {
+  Row row;
+  const auto completion = [&](Waited how) {
+    const CheckReport report = row.check(reads_what_was_stored, how, {.threads = 64}, {.schedule = EmuSchedule::fifo});
+    return report.findings.empty() ? "no finding" : report.findings[0].first.completion;
+  };
+  EXPECT_EQ(completion(for_reads),
+            "completes with a bulk group of which its thread has waited for the reads of the source");
+  EXPECT_EQ(completion(for_all), "completes with a bulk group for which its thread has waited");
+}
+
 // Both CTAs read a stage that CTA 0 fills by multicast; CTA 1 arrives remotely, with the default scope unless `how`.
 void releases_reads_remotely(const RowParams& p) {
   if (is_first()) {

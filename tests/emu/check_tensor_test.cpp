@@ -27,6 +27,7 @@ enum class Slip {
   early_dealloc,        // columns are freed while other warps load
   unpublished,          // the address is read without a barrier
   shape,                // an MMA of another shape is assumed to follow in order
+  kind,                 // an MMA of another kind and the same shape is
   overwritten_operand,  // shared memory is written again before the commit
   early_exit,           // the CTA exits with a commit in flight
   leak,
@@ -47,6 +48,13 @@ arch::UmmaCall mma_of(u32 d, int n, bool accumulate, CtaGroup group = CtaGroup::
           .d = d,
           .a = descriptor(shared_base() + kA),
           .b = descriptor_b(shared_base() + kB)};
+}
+/// An MMA of FP8 operands onto D, with the shape of mma_of().
+arch::UmmaCall other_kind(u32 d, int n) {
+  arch::UmmaCall call = mma_of(d, n, true);
+  const MmaInstruction i{.kind = MmaKind::f8f6f4, .a = MmaFormat::e4m3, .b = MmaFormat::e4m3, .m = 128, .n = n};
+  call.kind = i.kind, call.instruction = arch::sm100::encode(i).bits;
+  return call;
 }
 
 void init_barriers(u32 releases) {
@@ -88,7 +96,7 @@ void tiles(const Slip& slip) {
       if (slip != Slip::fences && slip != Slip::fence_after) u().fence(false, here());
       u().mma(mma_of(base, 64, tile == 0 && slip == Slip::first_accumulates), here());
       if (slip == Slip::overlap) u().mma(mma_of(base + 32, 32, false), here());
-      u().mma(mma_of(base, slip == Slip::shape ? 32 : 64, true), here());
+      u().mma(slip == Slip::kind ? other_kind(base, 64) : mma_of(base, slip == Slip::shape ? 32 : 64, true), here());
       if (tile > 0 && early) wait_for(kEmpty, (tile - 1) % 2);
       if (slip != Slip::foreign_commit) u().commit(CtaGroup::one, shared_base() + kFull, 0, here());
     }
@@ -167,6 +175,7 @@ TEST(CheckTensor, MistakesAroundOneAccumulator) {
                 {Slip::early_dealloc, sm100::kTensorMemory, "columns are freed that may still be in use"},
                 {Slip::unpublished, Rule::data_race, "st.shared"},
                 {Slip::shape, Rule::data_race, "tcgen05.mma (accumulation onto D)"},
+                {Slip::kind, Rule::data_race, "tcgen05.mma (accumulation onto D)"},
                 {Slip::overwritten_operand, Rule::data_race, "tcgen05.mma (read of operand A)"},
                 {Slip::early_exit, Rule::exited_cta, "exit"},
                 {Slip::leak, sm100::kTensorMemory, "exits with 64 columns of tensor memory still allocated"},

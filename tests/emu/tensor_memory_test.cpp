@@ -65,6 +65,7 @@ void breaks_allocation(const Mistake& p) {
   if (p.which == 1 && lane_index() != 0) return;  // not the whole warp
   if (warp_index() != 0) return;
   u().alloc(CtaGroup::one, shared_base(), p.which == 2 && lane_index() == 9 ? 64 : 32, here());
+  t().sync_warp(~0u, here());
   const u32 address = read_shared<u32>(shared_base());
   if (p.which == 3) return;  // never freed
   if (p.which == 4) u().dealloc(CtaGroup::one, address + 1, 32, here());
@@ -85,6 +86,13 @@ TEST(TensorMemory, MistakesOfAllocationAreReported) {
   EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{6}, {}), "a kernel uses one of them");
   EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{7}, {}), "no allocation of 32 columns at address");
   EXPECT_REPORTS(launch_sm100<breaks_allocation>(Mistake{8}, {}), "no allocation of 32 columns at address");
+}
+
+TEST(TensorMemory, MistakesOfAllocationAreFindings) {
+  const CheckReport clean = check_sm100<breaks_allocation>(Mistake{0}, {});
+  EXPECT_TRUE(clean.findings.empty()) << all_of(clean);
+  for (const int which : {3, 4, 5, 7, 8})
+    EXPECT_TRUE(has(check_sm100<breaks_allocation>(Mistake{which}, {}), sm100::kTensorMemory)) << which;
 }
 
 // --- blocking -----------------------------------------------------------------------------------------------------

@@ -161,7 +161,10 @@ std::string Checker::completion_of(const AccessRecord& record) const {
         return "completes with a bulk group that its thread has not committed";
     }
     if (now->stores_read < record.epoch) return "completes with a bulk group for which its thread has not waited";
-    return "completes with a bulk group for which its thread has waited, at least for the reads of the source";
+    const bool written = now->base && now->base->executed().at(record.slot) >= record.epoch;
+    return record.kind == Access::tma_store_source || !written
+               ? "completes with a bulk group of which its thread has waited for the reads of the source"
+               : "completes with a bulk group for which its thread has waited";
   }
   if (record.kind >= Access::of_machines && record.slots > 1) {
     std::string waiting;
