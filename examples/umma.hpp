@@ -2,8 +2,8 @@
 // Shared by the examples of tcgen05 (10_ to 16_): operands of small integers, whose product is exact in FP32, and the
 // launches of one kernel.
 //   example [device] [schedules]     device: emu:sm100 (default), or cuda:0, a B200
-// With `schedules`, the emulated device runs the kernel that often, each time in another order of threads and copies,
-// and checks it for races. No Blackwell GPU has run these kernels.
+// With `schedules`, the emulated device runs the kernel that often, each time in another order of threads and copies
+// (random, adversarial and by priorities in turn), and checks it for races. No Blackwell GPU has run these kernels.
 #pragma once
 
 #include <cstdlib>
@@ -89,11 +89,13 @@ inline ww::EmuStats run_once(const ww::Device& device, const ww::KernelSource& s
 inline ww::EmuStats run(int argc, char** argv, const ww::KernelSource& source, const Product& p, const Launch& launch) {
   const char* const name = argc > 1 ? argv[1] : "emu:sm100";
   const int schedules = argc > 2 ? std::atoi(argv[2]) : 0;
+  constexpr ww::EmuSchedule kKinds[] = {ww::EmuSchedule::random, ww::EmuSchedule::adversarial, ww::EmuSchedule::pct};
   ww::EmuStats first;
   for (int i = 0; i < (schedules > 0 ? schedules : 1); ++i) {
     ww::DeviceOptions options;
     options.emu.seed = static_cast<std::uint64_t>(i);
     options.emu.check = schedules > 0;  // a finding makes the launch an error
+    options.emu.schedule = kKinds[i % 3];
     const ww::Device device = require(ww::Device::open(name, options));
     const ww::EmuStats stats = run_once(device, source, p, launch);
     if (i > 0) continue;

@@ -173,10 +173,6 @@ EQUIVALENT = [
 ]
 
 MISSED = {  # (header, operator, "function(): edit"): why
-    ("pipeline/async_pipeline.hpp", "count", "initialize(): kConsumerWarps * kCtas -> kConsumerWarps * kCtas - 1"):
-        "where a tile has more k-blocks than the ring of stages holds, the producer has waited for every reader of a record "
-        "through that ring before it writes the record again. The surplus arrivals end a phase too early only after many "
-        "tiles of one CTA; small problems have few",
     ("scheduler/group_table.hpp", "drop", "build_by(): report(sizes, status)"):
         "it reports sizes of groups that overlap or exceed the matrix, in the status word. The sizes of all families are "
         "valid, so that the call does nothing there; check compares the word among launches, not with what it must be",
