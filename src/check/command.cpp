@@ -12,7 +12,6 @@ namespace ww::campaign {
 namespace {
 
 constexpr const char* kProgram = "warpwright check";
-constexpr const char* kDevice = machine_of(kDefaultArch).emulated_device;
 constexpr int kUsualPctDepth = 3;
 
 std::string sms_text(int sms) { return sms > 0 ? fmt::format(" --sms {}", sms) : ""; }
@@ -26,15 +25,15 @@ template <class Check> std::string words_of(const Check& check) {
   if (!operation) return {};
   const std::string flags = (*operation)->flags();
   if (flags.empty()) return {};
-  return fmt::format("{} {} --device {} {}{}", kProgram, (*operation)->name(), kDevice, flags,
-                     options_text(check.options));
+  return fmt::format("{} {} --device {} {}{}", kProgram, (*operation)->name(),
+                     machine_of(check.options.config.arch).emulated_device, flags, options_text(check.options));
 }
 
 std::string words_of(const KernelCheck& check) {
   if (check.source.empty() || !check.text.empty()) return {};
-  return fmt::format("{} --device {} --source {} --entry {} --launch {}{}", kProgram, kDevice,
-                     shell_word(check.source.string()), shell_word(check.entry), to_text(check.launch),
-                     sms_text(check.sms));
+  return fmt::format("{} --device {} --source {} --entry {} --launch {}{}", kProgram,
+                     machine_of(check.arch).emulated_device, shell_word(check.source.string()), shell_word(check.entry),
+                     to_text(check.launch), sms_text(check.sms));
 }
 
 }  // namespace

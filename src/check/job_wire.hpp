@@ -70,7 +70,7 @@ template <class Wire> void describe(Wire& wire, std::filesystem::path& path) {
   path = std::move(text);
 }
 template <class Wire> void describe(Wire& wire, KernelCheck& c) {
-  wire.all(c.source, c.text, c.entry, c.launch, c.sms);
+  wire.all(c.source, c.text, c.entry, c.launch, c.sms, c.arch);
 }
 
 template <std::size_t I = 0> void set_alternative(CheckTarget& target, std::size_t index) {

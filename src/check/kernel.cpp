@@ -31,7 +31,7 @@ class KernelRunner final : public Runner {
       : device_(std::move(device)), check_(check), settings_(settings) {}
 
   Result<void> prepare() {
-    WW_CHECK(check_launch(check_.launch));
+    WW_CHECK(check_launch(check_.launch, check_.arch));
     const std::string name = check_.source.empty() ? "kernel.hpp" : check_.source.string();
     std::string unit = fmt::format("#line 1 \"{}\"\n{}\n", in_line_directive(name), check_.text);
     if (check_.text.find("WW_MODULE") == std::string::npos) unit += "WW_MODULE()\n";

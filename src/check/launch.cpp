@@ -213,7 +213,7 @@ Result<void> check_maps(const CheckLaunch& launch, const std::string& where) {
   return {};
 }
 
-Result<void> check_launch(const CheckLaunch& launch) {
+Result<void> check_launch(const CheckLaunch& launch, Arch arch) {
   runtime::Launch whole;
   struct Any final : runtime::Kernel {
   } any;  // limits that hold for every kernel
@@ -221,7 +221,7 @@ Result<void> check_launch(const CheckLaunch& launch) {
   whole.grid = launch.grid, whole.cluster = launch.cluster, whole.threads = launch.threads;
   whole.shared_bytes = launch.shared_bytes;
   whole.params = &any;
-  WW_CHECK(runtime::check_limits(whole, kDefaultArch));
+  WW_CHECK(runtime::check_limits(whole, arch));
   return check_maps(launch, "launch.parameters, key map");
 }
 

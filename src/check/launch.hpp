@@ -17,7 +17,7 @@ constexpr bool is_pointer(CheckParameter::Kind kind) {
 std::size_t buffers_of(const CheckLaunch& launch);
 
 /// Refuses what no device launches, and parameters that contradict themselves. Errors name "launch.<field>".
-Result<void> check_launch(const CheckLaunch& launch);
+Result<void> check_launch(const CheckLaunch& launch, Arch arch);
 
 /// The map at an address that only stands for its buffer's. Errors name `where`.
 Result<runtime::TensorMapSpec> spec_of(const CheckTensorMap& map, const std::string& where);

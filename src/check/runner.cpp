@@ -18,6 +18,15 @@ int sms_of(const CheckTarget& target) {
       target);
 }
 
+Arch arch_of(const CheckTarget& target) {
+  return std::visit(
+      [](const auto& check) {
+        if constexpr (requires { check.options; }) return check.options.config.arch;
+        else return check.arch;
+      },
+      target);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
@@ -25,7 +34,7 @@ Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
   options.cache_dir = job.cache_dir;
   options.emu.check = true;
   options.emu.sms = sms_of(job.target);
-  WW_TRY(const Device device, Device::open(machine_of(kDefaultArch).emulated_device, options));
+  WW_TRY(const Device device, Device::open(machine_of(arch_of(job.target)).emulated_device, options));
   const CheckSettings settings{
       .math = job.math, .pct_depth = job.pct_depth, .strict_rules = job.strict_rules, .verify = job.verify};
   if (const auto* kernel = std::get_if<KernelCheck>(&job.target)) return make_kernel_runner(device, *kernel, settings);

@@ -45,6 +45,7 @@ Result<std::optional<DType>> parse_type(const Flag& flag, const std::string& arg
 /// A config text with the fields that it names itself; the rest of the aggregate is not to be read.
 struct ConfigText {
   GemmConfig config;
+  std::optional<Arch> arch;
   std::optional<DType> a, b, d;
   std::optional<Scale> scale;
 };
@@ -62,7 +63,9 @@ Result<ConfigText> parse_config_flag(const Flag& flag) {
   WW_TRY(text.config,
          parse({.operands = {.a = DType::e4m3, .b = DType::e4m3, .d = DType::bf16, .scale = Scale::none}}));
   WW_TRY(const GemmConfig other,
-         parse({.operands = {.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}}));
+         parse({.arch = Arch::sm100,
+                .operands = {.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}}));
+  if (text.config.arch == other.arch) text.arch = other.arch;
   if (text.config.operands.a == other.operands.a) text.a = other.operands.a;
   if (text.config.operands.b == other.operands.b) text.b = other.operands.b;
   if (text.config.operands.d == other.operands.d) text.d = other.operands.d;
@@ -257,6 +260,12 @@ Result<void> resolve_split(const Flags& flags, std::int64_t most, GemmConfig& co
   return {};
 }
 
+Arch emulated_arch(std::string_view device) {
+  for (int i = 0; i < kArchs; ++i)
+    if (const auto arch = static_cast<Arch>(i); device == machine_of(arch).emulated_device) return arch;
+  return kDefaultArch;
+}
+
 Result<void> resolve_request(const Flags& flags, Request& request) {
   WW_CHECK(resolve_execution(flags, request));
   WW_TRY(const ConfigText text, parse_config_flag(flags.config));
@@ -267,6 +276,7 @@ Result<void> resolve_request(const Flags& flags, Request& request) {
   WW_CHECK(resolve_types(flags, text, request));
   const Types& t = request.types;
   request.options.config = text.config;
+  if (!text.arch) request.options.config.arch = emulated_arch(request.device);
   request.options.config.operands.a = t.ab, request.options.config.operands.b = t.b;
   request.options.config.operands.d = t.d, request.options.config.operands.scale = t.scale;
   WW_CHECK(resolve_fields(flags, request.options.config));

@@ -41,7 +41,7 @@ Result<void> expect_emulated(const Flag& flag) {
   if (!flag || *flag == "auto") return {};
   if (!flag->starts_with("cuda:")) {
     WW_TRY(const Device named, Device::open(*flag));
-    if (named.info().emulated && has_gemm_kernels(named.info().arch)) return {};
+    if (named.info().emulated) return {};
   }
   return failure(ErrorCode::invalid, "--device",
                  std::string("an emulated device, ") + machine_of(kDefaultArch).emulated_device, quoted(*flag));
@@ -177,7 +177,11 @@ Result<Outcome> check_source(const Flags& flags) {
   WW_TRY(const CheckOptions options, make_check_options(flags));
   WW_TRY(const CheckLaunch launch, parse_check_launch(*flags.launch, "--launch"));
   WW_TRY(const int sms, sms_of(flags));
-  return run_campaign(KernelCheck{.source = *flags.source, .entry = *flags.entry, .launch = launch, .sms = sms},
+  return run_campaign(KernelCheck{.source = *flags.source,
+                                  .entry = *flags.entry,
+                                  .launch = launch,
+                                  .sms = sms,
+                                  .arch = emulated_arch(flags.device.value_or("auto"))},
                       options);
 }
 

@@ -35,18 +35,21 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
   const std::string text = to_text(c);
   const std::string name = fmt::format("ww_{}_gemm_{}{:016x}", name_of_operands(c.operands.a), kernel.kind,
                                        XXH3_64bits(text.data(), text.size()));
-  const char* const registers = config::a_from_registers(c) ? "#define WARPWRIGHT_WGMMA_A_FROM_REGISTERS\n" : "";
+  const std::string wgmma =
+      config::is_sm100(c)
+          ? ""
+          : fmt::format("#define WARPWRIGHT_WGMMA_ONLY\n#define WARPWRIGHT_WGMMA_{}_{}\n{}", name_of(c.operands.a),
+                        name_of(c.operands.b),
+                        config::a_from_registers(c) ? "#define WARPWRIGHT_WGMMA_A_FROM_REGISTERS\n" : "");
   return {name, fmt::format(R"(// {}
-#define WARPWRIGHT_WGMMA_ONLY
-#define WARPWRIGHT_WGMMA_{}_{}
 {}#include "{}"
 inline constexpr ww::GemmConfig kConfig = {};
 using Kernel = {}<kConfig>;
 WW_RESIDENT_KERNEL({}, Kernel::kThreads, {}, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                            text, name_of(c.operands.a), name_of(c.operands.b), registers, kernel.header, to_source(c),
-                            kernel.type, name, max(1, c.sm90.occupancy), kernel.params)};
+                            text, wgmma, kernel.header, to_source(c), kernel.type, name, max(1, c.sm90.occupancy),
+                            kernel.params)};
 }
 
 runtime::KernelSource pointer_maps_source() {
@@ -69,13 +72,15 @@ WW_MODULE()
 
 runtime::KernelSource gemm_source(const GemmConfig& asked) {
   const GemmConfig config = config::kernel_config(asked);
+  const bool sm100 = config::is_sm100(config);
+  const char* const header = sm100 ? "warpwright/kernel/sm100_gemm.hpp" : "warpwright/kernel/gemm.hpp";
+  const char* const type = sm100 ? "ww::kernel::Sm100Gemm" : "ww::kernel::Gemm";
   if (config::groups_k(config))
-    return kernel_source({"k_grouped_", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::KGroupedParams"},
-                         config);
+    return kernel_source({"k_grouped_", header, type, "ww::kernel::KGroupedParams"}, config);
   if (config.sm90.schedule == Schedule::multistage)
     return kernel_source(
         {"", "warpwright/kernel/multistage_gemm.hpp", "ww::kernel::MultistageGemm", "ww::kernel::GemmParams"}, config);
-  return kernel_source({"", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::GemmParams"}, config);
+  return kernel_source({"", header, type, "ww::kernel::GemmParams"}, config);
 }
 
 }  // namespace ww::adapters

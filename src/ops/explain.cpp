@@ -132,26 +132,28 @@ Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions
   return made;
 }
 
-ops::LaunchTarget target_of(const Device& device) { return {device.info().sms, device.info().emulated}; }
+ops::LaunchTarget target_of(const Device& device) {
+  return {device.info().sms, device.info().emulated, device.info().arch};
+}
 
 }  // namespace
 
-Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::check_device(device.info().arch));
+Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& asked) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, {ops::kTypicalSms, false});
 }
-Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::check_device(device.info().arch));
+Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& asked) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const GroupedProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, {ops::kTypicalSms, false});
 }
-Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::check_device(device.info().arch));
+Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& asked) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const KGroupedProblem& problem, const GemmOptions& options) {

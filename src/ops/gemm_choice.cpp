@@ -56,7 +56,6 @@ Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
 }  // namespace
 
 Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place) {
-  WW_CHECK(check_arch(options.config));
   WW_TRY(const GemmProblem checked, validate(problem));
   WW_CHECK(check_sms(options.sms, 0));
   WW_CHECK(check_invariance(options));

@@ -14,7 +14,6 @@
 namespace ww {
 
 Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
-  WW_CHECK(ops::check_arch(options.config));
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
   WW_CHECK(ops::check_sms(options.sms, 0));
   if (const EpilogueTree& asked = options.config.epilogue; !asked.empty() && asked != checked.epilogue)
@@ -66,8 +65,8 @@ Result<std::vector<TileWidth>> GroupedPlan::widths(const void* workspace) const 
 }
 std::optional<EmuStats> GroupedPlan::last_stats() const { return impl_->adapter->last_stats(); }
 
-Result<GroupedPlan> plan_grouped(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::check_device(device.info().arch));
+Result<GroupedPlan> plan_grouped(const Device& device, const GroupedProblem& problem, const GemmOptions& asked) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, device.info().sms));
   GroupedPlan::Impl made;
   WW_TRY(made.adapter, adapters::GroupedAdapter::create(device, decision.problem, decision.config, options));

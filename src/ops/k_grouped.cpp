@@ -118,7 +118,6 @@ Result<KGroupedProblem> ops::validate(const KGroupedProblem& problem) {
 }
 
 Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(check_arch(options.config));
   WW_CHECK(check(problem));
   KGroupedDecision decision;
   Result<GemmProblem> batch = ops::validate(batch_of(problem));
@@ -179,8 +178,8 @@ Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) 
   return impl_->adapter->run(batch, stream, {operands.sizes, operands.sizes2, operands.status});
 }
 
-Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::check_device(device.info().arch));
+Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem, const GemmOptions& asked) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
   KGroupedPlan::Impl made{with_strides(problem, decision.batch), nullptr};
   WW_TRY(made.adapter,

@@ -14,15 +14,6 @@ namespace {
 constexpr int kRowAlignment = 16;                               // bytes; TMA strides and bases
 constexpr std::int64_t kLargestStride = std::int64_t{1} << 40;  // bytes; TMA's limit
 
-/// Returns the architectures that have GEMM kernels: "sm90".
-std::string archs_with_kernels() {
-  std::string names;
-  for (int i = 0; i < kArchs; ++i)
-    if (const auto arch = static_cast<Arch>(i); has_gemm_kernels(arch))
-      names += (names.empty() ? "" : " or ") + std::string(name_of(arch));
-  return names;
-}
-
 }  // namespace
 
 Result<void> check_extent(const char* name, std::int64_t value) {
@@ -143,18 +134,17 @@ tl::unexpected<Error> config_failure(const GemmConfig& config, const char* field
                  field_text(config, field), "config " + to_text(config));
 }
 
-Result<void> check_arch(const GemmConfig& requested) {
-  if (has_gemm_kernels(requested.arch)) return {};
-  return failure(ErrorCode::unsupported, "config, arch", archs_with_kernels() + ", which GEMM kernels exist for",
-                 name_of(requested.arch));
-}
-
-Result<void> check_device(Arch arch) {
-  if (has_gemm_kernels(arch)) return {};
-  return failure(ErrorCode::unsupported, "device", "one of architecture " + archs_with_kernels(),
-                 fmt::format("one of architecture {}", name_of(arch)),
-                 fmt::format("no GEMM kernel exists for {}; its instructions are there for kernels of your own",
-                             machine_of(arch).family));
+Result<GemmOptions> for_arch(const GemmOptions& options, Arch arch) {
+  GemmOptions made = options;
+  made.config.arch = arch;
+  // The problem decides types, layouts and the tree.
+  const GemmConfig open{.arch = options.config.arch,
+                        .operands = options.config.operands,
+                        .grouping = options.config.grouping,
+                        .epilogue = options.config.epilogue};
+  if (options.config.arch == arch || options.config == open) return made;
+  return failure(ErrorCode::unsupported, "config, arch", fmt::format("{}, the device's", name_of(arch)),
+                 name_of(options.config.arch), "config " + to_text(options.config));
 }
 
 Result<void> check_sms(int sms, int cluster) {

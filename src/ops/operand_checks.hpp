@@ -50,9 +50,8 @@ Result<void> check_scale_strides(const char* name, std::span<const ScaleAxis> ax
 /// Returns `unsupported` for a field of a resolved config: its name, what it accepts, its value and the whole config.
 tl::unexpected<Error> config_failure(const GemmConfig& config, const char* field, std::string expected);
 
-/// Checks that GEMM kernels exist for the architecture of a requested config, and for that of a device.
-Result<void> check_arch(const GemmConfig& requested);
-Result<void> check_device(Arch arch);
+/// Returns the options for a device of `arch`: an open config takes it, and one that names another is refused.
+Result<GemmOptions> for_arch(const GemmOptions& options, Arch arch);
 
 /// Checks that `sms` is 0 or at least one cluster.
 Result<void> check_sms(int sms, int cluster);

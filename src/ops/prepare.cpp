@@ -52,20 +52,20 @@ Needed needed(const GemmConfig& config, std::vector<runtime::KernelSource> sourc
   return {config, to_text(config), std::move(sources)};
 }
 
-Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
-  WW_CHECK(ops::check_device(target.arch));
+Result<Needed> needed(const GemmProblem& problem, const GemmOptions& asked, const ops::LaunchTarget& target) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, target.arch));
   WW_TRY(const ops::Decision decision, ops::decide(problem, options, target));
   return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 
-Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
-  WW_CHECK(ops::check_device(target.arch));
+Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& asked, const ops::LaunchTarget& target) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, target.arch));
   WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
   return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 
-Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
-  WW_CHECK(ops::check_device(target.arch));
+Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& asked, const ops::LaunchTarget& target) {
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, target.arch));
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
   if (problem.groups == 0) return needed(decision.config, {});
   return needed(decision.config, adapters::plan_sources(decision.config, decision.batch));
@@ -94,7 +94,6 @@ Result<Needed> needed(const PackScalesProblem& problem, const GemmOptions&, cons
 }
 
 Result<GemmConfig> resolved(const GemmConfig& config) {
-  WW_CHECK(ops::check_arch(config));
   if (config.grouping == Grouping::dense) {
     const GemmConfig made = config::resolve(config);
     WW_CHECK(ops::validate(made));
@@ -110,8 +109,8 @@ Result<GemmConfig> resolved(const GemmConfig& config) {
 
 /// The kernel of a config, and the small ones that plans with this config may run before it.
 Result<Needed> needed(const GemmConfig& config, const GemmOptions&, const ops::LaunchTarget& target) {
-  WW_CHECK(ops::check_device(target.arch));
-  WW_TRY(const GemmConfig made, resolved(config));
+  WW_TRY(const GemmOptions options, ops::for_arch({.config = config}, target.arch));
+  WW_TRY(const GemmConfig made, resolved(options.config));
   return needed(made, adapters::plan_sources(made));
 }
 

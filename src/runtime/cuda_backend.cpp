@@ -416,10 +416,6 @@ struct Capability {
       if (const auto arch = static_cast<Arch>(i); machine_of(arch).capability == 10 * major + minor) return arch;
     return std::nullopt;
   }
-  bool has_gemms() const {
-    const std::optional<Arch> own = arch();
-    return own && has_gemm_kernels(*own);
-  }
 };
 
 /// Returns "9.0 (Hopper)", or several of these.
@@ -451,7 +447,7 @@ Result<CudaDeviceSummary> summarize(const CudaDriver& driver, int ordinal) {
   WW_TRY(const Capability capability, capability_of(driver, device));
   WW_TRY(const std::string name, name_of_device(driver, device));
   return CudaDeviceSummary{fmt::format("{}, sm_{}{}", name, capability.major, capability.minor),
-                           capability.has_gemms()};
+                           capability.arch().has_value()};
 }
 
 Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordinal, Arch arch) {
@@ -466,7 +462,7 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   info.arch = arch;
   info.description = fmt::format("{}, sm_{}, {} SMs, driver for CUDA {}.{}", name, machine_of(arch).capability,
                                  info.sms, driver.version / 1000, driver.version % 1000 / 10);
-  if (!has_gemm_kernels(arch)) info.description += ", untested: nobody has run this library on such a GPU";
+  if (!machine_of(arch).measured) info.description += ", untested: nobody has run this library on such a GPU";
   return info;
 }
 

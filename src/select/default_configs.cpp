@@ -15,6 +15,7 @@ namespace {
 struct TileShape {
   int tile_m, tile_n, cluster_m;
   double efficiency;
+  bool pair = false;  // sm_100
 };
 
 constexpr TileShape kWide{128, 256, 2, 0.95};  // shared-memory traffic would allow 1.0; three stages hide less
@@ -22,6 +23,10 @@ constexpr TileShape kMiddle{128, 192, 2, 0.98};
 constexpr TileShape kTall{192, 128, 1, 0.9};  // three consumer warpgroups: two multiply while one promotes
 constexpr TileShape kSquare{128, 128, 2, 0.8};
 constexpr TileShape kSmall{64, 64, 1, 0.45};
+// sm_100, unmeasured: a pair reads half as much of B, and one CTA of 64 rows multiplies at half the rate.
+constexpr TileShape kWidePair{128, 256, 2, 1.0, true};
+constexpr TileShape kSquarePair{128, 128, 2, 0.9, true};
+constexpr TileShape kSquareAlone{128, 128, 1, 0.8};
 constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
 
 GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
@@ -29,10 +34,15 @@ GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
   config.tile.n = shape.tile_n;
   config.cluster.m = shape.cluster_m;
   config.cluster.n = 1;
+  if (shape.pair) config.sm100.pair = true;
   return config::resolve(config);
 }
 
-std::vector<TileShape> shapes_for(DType d, Scale scale) {
+std::vector<TileShape> shapes_for(Arch arch, DType d, Scale scale) {
+  if (arch == Arch::sm100) {
+    if (d == DType::f32 || is_block(scale)) return {kSquarePair, kSquareAlone, kSmall};
+    return {kWidePair, kSquarePair, kSquareAlone, kSmall};
+  }
   // 256 columns are too wide here: promotion needs those registers, and FP32 outputs that shared memory.
   if (d == DType::f32) return {kSquare, kSmall};
   if (is_block(scale)) return {kTall, kSquare, kSmall};
@@ -59,7 +69,7 @@ double cost(const GemmProblem& problem, const TileShape& shape, int sms) {
 
 std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale) {
   std::vector<GemmConfig> configs;
-  for (const TileShape& shape : shapes_for(d, scale)) {
+  for (const TileShape& shape : shapes_for(kDefaultArch, d, scale)) {
     const GemmConfig config = with_shape({.operands = {.a = a, .b = a, .d = d, .scale = scale}}, shape);
     if (!config::fault_of(config)) configs.push_back(config);
   }
@@ -86,10 +96,10 @@ GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requeste
   }
   const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m || config.cluster.n ||
                       config.sm90.stages || config.sm90.consumer_warpgroups || config.sm90.partial_accumulators ||
-                      config.sm90.schedule != Schedule::automatic;
+                      config.sm90.schedule != Schedule::automatic || config.sm100 != Sm100Schedule{};
   if (shaped) return config::resolve(config);
 
-  std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);
+  std::vector<TileShape> shapes = shapes_for(config.arch, problem.d, problem.scale);
   if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes);
   const TileShape* best = &shapes.front();
   for (const TileShape& shape : shapes)

@@ -89,11 +89,12 @@ GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n 
   const bool promoted = config::promotes(config), words = config.operands.d == DType::f32;
   config.row_groups.variant = variant;
   // 256 columns are too wide here: promotion needs those registers, and FP32 outputs that shared memory.
-  config.tile.m = promoted && !words ? 192 : 128;
+  const bool tall = promoted && !words && config.arch == Arch::sm90;
+  config.tile.m = tall ? 192 : 128;
   config.tile.n = promoted || words ? 128 : 256;
   if (n > 0 && config::pairs_halves(config)) config.tile.n = config::tile_of_halves(config, n, config.tile.n);
   if (config.operands.layout.b == Major::mn) config.tile.n = max(128, config.tile.n / 128 * 128);  // two whole slices
-  config.cluster.m = promoted && !words ? 1 : 2;
+  config.cluster.m = tall ? 1 : 2;
   config.cluster.n = 1;
   return config::resolve_grouped(config);
 }
@@ -120,7 +121,8 @@ GroupedVariant variant_for(const GroupedProblem& p, const GemmConfig& requested)
     return GroupedVariant::ragged;
   if (requested.sm90.occupancy > 1) return GroupedVariant::ragged;
   const bool masked = p.encoding == GroupEncoding::masked;
-  if (combines_columns(p.epilogue)) return masked ? GroupedVariant::masked : GroupedVariant::contiguous;
+  if (requested.arch == Arch::sm100 || combines_columns(p.epilogue))
+    return masked ? GroupedVariant::masked : GroupedVariant::contiguous;
   if (masked) return GroupedVariant::ragged;
   const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
   return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? GroupedVariant::contiguous

@@ -12,6 +12,7 @@
 //   kLineExtent, kAlong        extents of the tile: the number of lines, and their length
 //   kLines, kPairs             lines of a thread, and pairs of one of its lines
 //   kLineLanes, kWarpLines     lanes that share a line (neighbours, a power of two), and lines of a warp
+//   kWarpStep, kBlockStep      lines from the first of one warp, or of one fragment of a tile, to that of the next
 //   kPairsAlongM               false, unless lines are columns
 //   first_line, first_along    (thread) -> its first element
 //   line_offset, pair_offset   (line), (pair) -> distance from there

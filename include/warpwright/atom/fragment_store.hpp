@@ -105,7 +105,7 @@ WW_DEVICE void write_fragment(const SharedD& sD, int row, int column, const F& f
     const int line = L::first_line(thread);
     store_bytes<kOut, kPairs>(fragment, first, [&](int of_thread, int along) { return at(line + of_thread, along); });
   } else {
-    const int line = L::kWarpLines * static_cast<int>(arch::warp_index() % 4);
+    const int line = L::kWarpStep * static_cast<int>(arch::warp_index() % 4);
     store_matrices<kOut, kAcross, kCount>(fragment, first, kCount,
                                           [&](int of_warp, int along) { return at(line + of_warp, along); });
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout of a fragment whose registers are the 8x8 matrices of stmatrix: 64 x kN over the four warps of a
-// warpgroup. Thread t holds rows 16 (t/32) + (t%32)/4 and 8 further down, and of every eight columns 2 (t%4) and the
-// next one. Value 4 j + 2 i + e is element e of pair j of line i.
+// warpgroup. Thread t holds rows kWarpStep (t/32) + (t%32)/4 and 8 further down, and of every eight columns 2 (t%4) and
+// the next one. Value 4 j + 2 i + e is element e of pair j of line i.
+// The 16 rows of each warp follow one another, or they alternate with those of the next block: two blocks that take
+// turns are 128 rows of which each warp has 32.
 //   every 8 columns of a warp's 16 rows are two 8x8 matrices of stmatrix: of line 0, then of line 1
 // It is that of Hopper's accumulator, and of 16 lanes of tensor memory that tcgen05.ld.16x256b reads.
 #pragma once
@@ -12,13 +14,16 @@
 
 namespace ww::atom {
 
-template <int kN> struct MatrixLines {
+template <int kN, int kRowsOfWarp = 16> struct MatrixLines {
   static constexpr int kLineExtent = 64, kAlong = kN;
   static constexpr int kLines = 2, kPairs = kN / 8;
   static constexpr int kLineLanes = 4, kWarpLines = 16;
+  static constexpr int kWarpStep = kRowsOfWarp;  // from a warp's first line to the next's
+  static constexpr int kBlockStep =
+      kWarpStep == kWarpLines ? 64 : kWarpLines;  // from a block's first line to the next's
   static constexpr bool kPairsAlongM = false;
 
-  WW_HOST_DEVICE static constexpr int first_line(int thread) { return thread / 4 % 8 + 16 * (thread / 32); }
+  WW_HOST_DEVICE static constexpr int first_line(int thread) { return thread / 4 % 8 + kWarpStep * (thread / 32); }
   WW_HOST_DEVICE static constexpr int first_along(int thread) { return 2 * (thread % 4); }
   WW_HOST_DEVICE static constexpr int line_offset(int line) { return 8 * line; }
   WW_HOST_DEVICE static constexpr int pair_offset(int pair) { return 8 * pair; }

@@ -29,7 +29,7 @@ template <int kM, int kN, int kColumns> struct TensorLines {
   using Storage = FragmentRegisters<kColumns>;
   static constexpr int kLineExtent = kM, kAlong = kN;
   static constexpr int kLines = 1, kPairs = kColumns / 2;
-  static constexpr int kLineLanes = 1, kWarpLines = 32;
+  static constexpr int kLineLanes = 1, kWarpLines = 32, kWarpStep = 32, kBlockStep = kM;
   static constexpr bool kPairsAlongM = false;
   static constexpr arch::TensorShape kShape = arch::TensorShape::lanes32_bits32;
   static constexpr int kRepetitions = kColumns;
@@ -59,6 +59,13 @@ template <int kN> struct TensorMatrices : MatrixLines<kN> {
   template <int kOther> using Resized = TensorMatrices<kOther>;
   static constexpr arch::TensorShape kShape = arch::TensorShape::lanes16_bits256;
   static constexpr int kRepetitions = kN / 8;
+};
+
+/// One of two blocks of an accumulator with M = 128, whose 16 rows of each warp take turns; or all of one with M = 64.
+template <int kN, int kM> struct TensorBlock : MatrixLines<kN, kM / 4> {
+  static_assert(kM == 64 || kM == 128);
+  using Storage = FragmentRegisters<kN / 2>;
+  template <int kOther> using Resized = TensorBlock<kOther, kM>;
 };
 
 /// The registers of one load.

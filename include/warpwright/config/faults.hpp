@@ -80,8 +80,46 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_schedule(const GemmConfig& c) {
   return {};
 }
 
+/// The part of fault_of() about what only one architecture has.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
+  if (!is_sm100(c)) {
+    if (c.sm100.pair) return {"pair", "0 for arch=sm90: pairs of CTAs issue MMAs together from sm100 on"};
+    if (c.sm100.accumulators != 0) return {"accumulators", "0 for arch=sm90: accumulators are in registers"};
+    return {};
+  }
+  if (is_ragged(c)) return {"variant", "contiguous or masked for arch=sm100"};
+  if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative for arch=sm100"};
+  if (c.tile.m != 64 && c.tile.m != 128) return {"tile (m)", "64 or 128 rows for arch=sm100"};
+  if (c.sm90.consumer_warpgroups != c.tile.m / kWarpgroupRows)
+    return {"consumer_warpgroups", "1 for 64 rows and 2 for 128 rows, for arch=sm100"};
+  if (c.sm100.pair && groups_rows(c))
+    return {"pair", "0 for groups of rows, whose tiles may have weights of their own"};
+  if (c.sm100.pair && c.tile.m != 128) return {"tile (m)", "128 rows for each CTA of a pair"};
+  if (c.sm100.pair && c.cluster.m % 2 != 0) return {"cluster", "2 or 4 CTAs along M for pairs"};
+  if (!mma_shape_of(c).takes_n(c.tile.n))
+    return {"tile (n)", "a multiple of 8 up to 256 with 64 rows, of 16 with 128, of 32 for a pair"};
+  if (c.sm90.partial_accumulators != 0) return {"partial_accumulators", "auto for arch=sm100: see accumulators"};
+  if (c.sm100.accumulators < 1 || c.sm100.accumulators > most_accumulators(c))
+    return {"accumulators", "1 to 4, which fit {} columns of tensor memory", machine_of(c).tensor_columns};
+  return {};
+}
+
+/// The part of fault_of() about the path of operands to sm_100's tensor core.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_umma_operands(const GemmConfig& c) {
+  const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
+  if (a_from_registers(c)) return {"a_source", "auto or shared for arch=sm100"};
+  if ((a_mn || b_mn) && bytes_of(c.operands.a) == 4) return {"layout", "nt for tf32 for arch=sm100"};
+  if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
+    return {"tile (m)", "64 rows of an M-major A (128 of FP8) for each CTA that shares it"};
+  if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)
+    return {"tile (n)",
+            "64 columns of an N-major B (128 of FP8) for each CTA that shares it, and for each half of SwiGLU"};
+  return {};
+}
+
 /// The part of fault_of() about the path of operands to the tensor core.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
+  if (is_sm100(c)) return fault_of_umma_operands(c);
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
   const bool has_consumer_warps = c.grouping == Grouping::dense && has_roles(c);
   if ((a_mn || b_mn) && is_fp8(c.operands.a)) return {"layout", "nt: wgmma takes FP8 K-major only"};
@@ -122,6 +160,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return fault ? fault : fault_of(exchanged(c));
   }
   const bool promoted = promotes(c);
+  if (const ConfigFault fault = fault_of_arch(c)) return fault;
   if (c.grouping != Grouping::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
     return {"schedule", "auto or cooperative for grouped products"};
   if (is_fp8(c.operands.a) ? !is_fp8(c.operands.b) : c.operands.a != c.operands.b || c.operands.a == DType::f32)
@@ -154,7 +193,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"consumer_warpgroups", "2 for pingpong"};
   if (c.tile.m != kWarpgroupRows * warpgroups_of_tile(c) && c.tile.m != 2 * kWarpgroupRows * warpgroups_of_tile(c))
     return {"tile (m)", "64 or 128 rows for each consumer warpgroup"};
-  if (!machine_of(c).mma[0].takes_n(c.tile.n)) return {"tile (n)", "a multiple of 8 up to 256"};
+  if (!mma_shape_of(c).takes_n(c.tile.n)) return {"tile (n)", "a multiple of 8 up to 256"};
   if (stages.swiglu != EpilogueOp::none && c.tile.n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
   if (is_fp8(c.operands.d) && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
   if (stages.quantise > EpilogueOp::quantise && stages.swiglu != EpilogueOp::none && promoted)
@@ -214,6 +253,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   const bool ragged = c.row_groups.variant == GroupedVariant::ragged;
   if (const ConfigFault fault = fault_of_formats(c)) return fault;
+  if (const ConfigFault fault = fault_of_arch(c)) return fault;
   if (const ConfigFault fault = fault_of_rows(c)) return fault;
   const EpilogueStages stages = stages_of(c.epilogue);
   // Columns of D are rows of the instruction, and several threads hold those of a pair or block.

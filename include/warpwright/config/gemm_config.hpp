@@ -58,6 +58,14 @@ struct Sm90Schedule {
   bool operator==(const Sm90Schedule&) const = default;
 };
 
+/// What the schedule of an sm_100 kernel has beside that of sm_90, whose consumer warpgroups read accumulators from
+/// tensor memory here.
+struct Sm100Schedule {
+  bool pair = false;     // two CTAs along M issue one MMA, and each holds half of its B
+  int accumulators = 0;  // in tensor memory: one is read while the next is multiplied
+  bool operator==(const Sm100Schedule&) const = default;
+};
+
 /// One product, or a batch of them.
 struct Dense {
   int epilogue_n = 0;            // dense: columns of D staged at a time, in two alternating buffers; 0: the tile's
@@ -89,6 +97,7 @@ struct GemmConfig {
   Cluster cluster = {};
   Raster raster = {};
   Sm90Schedule sm90 = {};
+  Sm100Schedule sm100 = {};
   Grouping grouping = Grouping::dense;
   Dense dense = {};
   RowGroups row_groups = {};

@@ -37,7 +37,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   // columns read the least shared memory per product.
   if (c.tile.n == 0) c.tile.n = promoted || bits_of(c.operands.d) == 32 ? 128 : 256;
   if (c.tile.k == 0) c.tile.k = mn_block(c.operands.a);
-  if (c.cluster.m == 0) c.cluster.m = 1;
+  if (c.cluster.m == 0) c.cluster.m = ctas_of_mma(c);
   if (c.cluster.n == 0) c.cluster.n = 1;
   if (c.sm90.tile_scheduler == TileScheduler::split_k) {
     if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
@@ -50,6 +50,8 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   }
   if (c.raster.width == 0)
     c.raster.width = max(1, 16 / (c.raster.band == RasterBand::along_m ? c.cluster.m : c.cluster.n));
+  // Promotion takes an accumulator for every k-block, so that more of them hide the latency of reading one.
+  if (is_sm100(c) && c.sm100.accumulators == 0) c.sm100.accumulators = min(promoted ? 4 : 2, most_accumulators(c));
   if (promoted && c.sm90.partial_accumulators == 0 && warpgroups_of_tile(c) > 0)
     c.sm90.partial_accumulators = partial_accumulators(c);
   if (c.sm90.stages == 0 && c.tile.m > 0 && c.tile.n > 0) {

@@ -2,6 +2,7 @@
 // The layout of dynamic shared memory for a resolved config, as byte offsets. Every operand block is aligned to 1024
 // bytes (128-byte swizzle).
 //   dense:                A stages | B stages | D tile | partial tiles | scales | barriers | work tiles
+//                         sm_100: | barriers of accumulators and scales | address of tensor memory
 //   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
 //                         descriptors: the staging is a whole tile of D, which TMA stores
 //   contiguous, masked, k-grouped:  the dense layout | group tables
@@ -32,13 +33,14 @@ struct SharedPlan {
   int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
   int work_tile_barriers = 0, work_tiles = 0;  // of a scheduler that announces tiles
   int sum_barriers = 0;                        // of the slots for partial tiles of a cluster's peers, from `sums` on
+  int accumulator_barriers = 0, scale_barriers = 0, tensor_address = 0;  // sm_100
   int total = 0;
 };
 
 WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   SharedPlan plan;
   plan.a_stage = c.tile.m * kRowBytes;
-  plan.b_stage = c.tile.n * kRowBytes;
+  plan.b_stage = c.tile.n / ctas_of_mma(c) * kRowBytes;
   plan.b = c.sm90.stages * plan.a_stage;
   plan.d = plan.b + c.sm90.stages * plan.b_stage;
   plan.d_tile = c.tile.m * output_buffers(c) * staged_columns(c) * bytes_of(c.operands.d);
@@ -52,6 +54,12 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
                              max(1, work_tile_bytes(c)));
   plan.sum_barriers = plan.work_tiles + kWorkTileStages * work_tile_bytes(c);
   plan.total = plan.sum_barriers + sum_barrier_bytes(c);
+  if (is_sm100(c)) {
+    plan.accumulator_barriers = round_up(plan.total, 8);
+    plan.scale_barriers = plan.accumulator_barriers + 2 * c.sm100.accumulators * 8;
+    plan.tensor_address = plan.scale_barriers + (promotes(c) ? 2 * c.sm90.stages * 8 : 0);
+    plan.total = plan.tensor_address + 8;
+  }
   return plan;
 }
 

@@ -11,7 +11,7 @@
 namespace ww::config {
 
 inline constexpr int kRowBytes = MachineTraits::kSwizzleBytes;  // K bytes of one stage row
-inline constexpr int kWarpgroupRows = Sm90().mma[0].m;          // M of one wgmma
+inline constexpr int kWarpgroupRows = Sm90().mma[0].m;          // rows of D that one warpgroup holds at a time
 inline constexpr int kScaleBlock = 128;                         // block recipe: elements of K (and of N for B) that
                                                                 // one scale covers
 inline constexpr int kAlignment = MachineTraits::kSwizzleAlignment;  // of operands in shared memory
@@ -20,6 +20,17 @@ inline constexpr int kWorkTileStages = 2;  // dynamic and clc: tiles announced a
 
 /// Returns the limits of the config's architecture.
 WW_HOST_DEVICE constexpr MachineTraits machine_of(const GemmConfig& c) { return ww::machine_of(c.arch); }
+
+WW_HOST_DEVICE constexpr bool is_sm100(const GemmConfig& c) { return c.arch == Arch::sm100; }
+/// Returns the CTAs whose MMAs are one.
+WW_HOST_DEVICE constexpr int ctas_of_mma(const GemmConfig& c) { return c.sm100.pair ? 2 : 1; }
+/// Returns the shapes of an MMA of the config's rows.
+WW_HOST_DEVICE constexpr MmaShape mma_shape_of(const GemmConfig& c) {
+  const MachineTraits machine = machine_of(c);
+  const int rows = c.tile.m * ctas_of_mma(c);
+  const MmaShape(&shapes)[2] = c.sm100.pair ? machine.pair_mma : machine.mma;
+  return shapes[1].m == rows ? shapes[1] : shapes[0];
+}
 
 WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
@@ -35,7 +46,7 @@ WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
 /// Returns whether consumer warps transpose B in each stage: wgmma reads 32-bit operands from shared memory only
 /// K-major.
 WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) {
-  return c.operands.layout.b == Major::mn && bits_of(c.operands.b) == 32;
+  return !is_sm100(c) && c.operands.layout.b == Major::mn && bits_of(c.operands.b) == 32;
 }
 /// Returns the major of B as wgmma reads it.
 // A function, because NVRTC before 12.8 refuses a conditional expression of an enumerator and a member of kConfig.
@@ -180,7 +191,21 @@ WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr int partial_accumulators(const GemmConfig& c) {
   const bool room = mma_blocks_of(c) == 1 && c.sm90.consumer_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
                     3 * c.tile.n / 2 <= accumulator_registers(c);
-  return !promotes(c) ? 0 : c.sm90.partial_accumulators != 0 ? c.sm90.partial_accumulators : room ? 2 : 1;
+  return !promotes(c) || is_sm100(c)        ? 0
+         : c.sm90.partial_accumulators != 0 ? c.sm90.partial_accumulators
+         : room                             ? 2
+                                            : 1;
+}
+
+/// sm_100: returns the most accumulators of the config's width that tensor memory holds.
+WW_HOST_DEVICE constexpr int most_accumulators(const GemmConfig& c) {
+  return c.tile.n < 1 ? 0 : min(4, machine_of(c).tensor_columns / c.tile.n);
+}
+/// Returns the columns of tensor memory that a CTA allocates, a power of two.
+WW_HOST_DEVICE constexpr int tensor_columns(const GemmConfig& c) {
+  int columns = 32;
+  while (columns < c.sm100.accumulators * c.tile.n) columns *= 2;
+  return columns;
 }
 
 /// Returns whether the kernel has groups of K; everything else is as in a batch of dense products.
@@ -254,7 +279,7 @@ WW_HOST_DEVICE constexpr bool is_ragged(const GemmConfig& c) {
 /// Returns whether tiles that end early skip the operand rows of consumer warpgroups without rows. In a cluster they do
 /// not skip them, because peers share the loads.
 WW_HOST_DEVICE constexpr bool loads_parts(const GemmConfig& c) {
-  return cluster_of(c).size() == 1 && c.sm90.consumer_warpgroups > 1;
+  return !is_sm100(c) && cluster_of(c).size() == 1 && c.sm90.consumer_warpgroups > 1;
 }
 
 }  // namespace ww::config

@@ -57,6 +57,7 @@ struct MachineTraits {
   const char* emulated_device = "";  // "emu:sm90"
   int capability = 0;                // compute capability, 10 * major + minor
   const char* family = "";           // "Hopper"
+  bool measured = false;             // this library has run on such a device
 
   // --- shared memory, bytes
   int shared_bytes_of_sm = 228 * 1024;
@@ -113,6 +114,7 @@ struct MachineTraits {
 struct Sm90 : MachineTraits {
   WW_HOST_DEVICE constexpr Sm90() {
     name = "sm90", target = "sm_90a", emulated_device = "emu:sm90", capability = 90, family = "Hopper";
+    measured = true;
     most_sms = 132;  // of an H200
     producer_registers = 56, most_producer_registers = 120;
     accumulator_registers = 192, accumulator_registers_of_three = 128;
@@ -130,6 +132,7 @@ struct Sm100 : MachineTraits {
     name = "sm100", target = "sm_100a", emulated_device = "emu:sm100", capability = 100, family = "Blackwell";
     most_sms = 148;  // of a B200
     producer_registers = 56, most_producer_registers = 120;
+    accumulator_registers = 192;
     tensor_columns = 512, tensor_lanes = 128;
     mma_threads = 1;
     mma[0] = {64, 8, 256, 8}, mma[1] = {128, 16, 256, 16};
@@ -145,9 +148,6 @@ WW_HOST_DEVICE constexpr MachineTraits machine_of(Arch arch) {
   }
   return Sm90();
 }
-/// Returns whether GEMM kernels exist for the architecture. The emulated device of one without runs user kernels, and
-/// those that need no tensor core.
-WW_HOST_DEVICE constexpr bool has_gemm_kernels(Arch arch) { return arch == Arch::sm90; }
 /// Returns the name that configs have: "sm90".
 WW_HOST_DEVICE constexpr const char* name_of(Arch arch) { return machine_of(arch).name; }
 

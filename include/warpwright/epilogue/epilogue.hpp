@@ -46,6 +46,9 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
   static constexpr int kPanels = kStaged / kPanelColumns;
   static constexpr int kFirstBarrier = 1;  // named barrier of consumer warpgroup 0; 0 is the CTA's
 
+  // Rows of the tile from the first of one consumer warpgroup to the first of the next.
+  static constexpr int kWarpgroupStep = kMmaBlocks * Accumulator::Layout::kBlockStep;
+
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr TreeSpec kSpec = tree_spec(kConfig);
   using EvaluatedRows = EpilogueRows<kSpec, Accumulator>;
@@ -92,7 +95,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
       const auto at = [](const float* scales, i64 stride, int i, int count) {
         return arch::global::load_constant(scales + min(i, count - 1) * stride);
       };
-      const int first_row = consumer_warpgroup * kMmaBlocks * kWarpgroupRows;
+      const int first_row = consumer_warpgroup * kWarpgroupStep;
       multiply<kMmaBlocks>(
           acc, static_cast<int>(arch::thread_index() % arch::kWarpgroupSize),
           [&](int row) { return at(factors.a, factors.a_row, first_row + row, factors.rows); },
@@ -104,8 +107,10 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     }
   }
 
-  using Buffer =
-      pipeline::TmaStorePipeline<kFirstBarrier, kConfig.sm90.consumer_warpgroups, arch::kWarpgroupSize, kBuffers>;
+  // Warpgroups whose rows alternate fill the 64 rows of a store together.
+  static constexpr int kTogether = Accumulator::Layout::kBlockStep < kWarpgroupRows ? warpgroups_of_tile(kConfig) : 1;
+  using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.sm90.consumer_warpgroups, arch::kWarpgroupSize,
+                                            kBuffers, kTogether>;
 
   /// Stores acc as this warpgroup's rows of `tile` of D. All its threads call it.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
@@ -185,7 +190,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     extent.m = to.row + to.rows, extent.n = n;
     extent.tile.n = to.tile_n;
     extent.thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    extent.first_row = to.row + consumer_warpgroup * kMmaBlocks * kWarpgroupRows;
+    extent.first_row = to.row + consumer_warpgroup * kWarpgroupStep;
     extent.first_column = to.tile_n * kColumnStep<kConfig>;
     return extent;
   }
@@ -198,7 +203,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
             ceil_div(n, kTileN),
             4 * consumer_warpgroup + thread / 32,
             thread,
-            tile.m * kTileM + consumer_warpgroup * kMmaBlocks * kWarpgroupRows,
+            tile.m * kTileM + consumer_warpgroup * kWarpgroupStep,
             tile.n * kColumnStep<kConfig>};
   }
 
@@ -246,7 +251,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
-      const int first_row = (consumer_warpgroup * kMmaBlocks + u) * kWarpgroupRows;
+      const int first_row = consumer_warpgroup * kWarpgroupStep + u * kWarpgroupRows;
       atom::write_fragment<kOut, kStaged>(sD, first_row, 0, out[u], part * (Output::kPairs / kParts));
     }
     buffer.publish();

@@ -122,7 +122,8 @@ struct KernelCheck {
   std::string text = {};              // the header itself
   std::string entry = {};             // the name that WW_KERNEL gives the kernel
   CheckLaunch launch = {};
-  int sms = 0;  // SMs of the emulated device, 1 to 132, which limit how many clusters are resident; 0: 4
+  int sms = 0;  // SMs of the emulated device, which limit how many clusters are resident; 0: 4
+  Arch arch = kDefaultArch;
 };
 
 /// What a campaign runs.

@@ -56,7 +56,7 @@ struct MultistageGemm : Skeleton<MultistageGemm<kConfig, kRelease>> {
     }
     buffer.drain();
     if constexpr (Mainloop::kCluster.size() > 1) arch::warp::sync();  // only the issuer has drained
-    Skeleton<MultistageGemm>::leave();
+    Skeleton<MultistageGemm>::leave(shared);
   }
 };
 

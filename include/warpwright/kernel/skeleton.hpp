@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all product kernels do alike: set-up, roles, and exit. A kernel is a tile source, a mainloop and an epilogue;
 // `Kernel` names them and adds what is its own:
-//   Params, Source (scheduler/tile_source.hpp), Mainloop (Pipeline, kCluster, kScaleWarps), kRegisters, kBarriers
+//   Params, Source (scheduler/tile_source.hpp), kRegisters, kBarriers
+//   Mainloop: Pipeline, kCluster, kScaleWarps; where its consumers do not multiply, Multiplier (mainloop/sm100)
 //   initialize(params, shared)    one thread: every barrier of the CTA, and prefetches of tensor maps
 //   Loader                        the producer's state; load(params, shared, pipeline, source, tile) fills the stages
 //   load_scales(params, shared, pipeline, source, tile, warp)     a warp of the scale loaders
@@ -9,8 +10,9 @@
 //   begin(params, shared, source)  optional: in place of set_up()
 // A kernel derives from its skeleton: run() is the kernel. The compiler inlines from the innermost function outwards
 // and copies a whole body at every level, which is a good part of NVRTC's time. So the outermost functions are few.
-// Roles of warpgroup 0: thread 0 loads operands, warps 1 and 2 load block scales, warp 3 serves the source. They have
-// one order of tiles, so that nothing but the ring and the source's own connects them.
+// Roles of warpgroup 0: thread 0 loads operands, warps 1 and 2 load block scales, warp 3 serves the source. Where one
+// thread multiplies for the CTA, it is in warp 1, and warp 2 loads scales. They have one order of tiles, so that nothing
+// but the rings and the source's own connects them.
 #pragma once
 
 #include "warpwright/arch/common/pdl.hpp"
@@ -21,8 +23,16 @@
 
 namespace ww::kernel {
 
+/// The thread that multiplies for its CTA; void where consumer warpgroups do.
+template <class Mainloop> struct MultiplierOf { using type = void; };
+template <class Mainloop>
+requires requires { typename Mainloop::Multiplier; }
+struct MultiplierOf<Mainloop> {
+  using type = typename Mainloop::Multiplier;
+};
+
 template <class Kernel> struct Skeleton {
-  static constexpr u32 kServiceWarp = 3;
+  static constexpr u32 kMultiplierWarp = 1, kServiceWarp = 3;
 
   /// A kernel of one producer warpgroup and consumer warpgroups.
   template <class Params> WW_DEVICE static void run(const Params& params) {
@@ -43,7 +53,7 @@ template <class Kernel> struct Skeleton {
       arch::role("consumer", consumer_warpgroup);
       Kernel::consume(params, shared, source, consumer_warpgroup);
     }
-    leave();
+    leave(shared);
   }
 
  protected:
@@ -51,17 +61,23 @@ template <class Kernel> struct Skeleton {
   template <class Params> WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared) {
     if (arch::thread_index() == 0) Kernel::initialize(params, shared);
     pipeline::make_barriers_visible<Kernel::Mainloop::kCluster>();
+    if constexpr (has_multiplier()) Kernel::Mainloop::allocate(shared, kMultiplierWarp);
     arch::pdl::launch_dependents();
     arch::pdl::wait();  // global memory is left alone before this line
   }
 
   /// The end of a kernel: peers may still multicast to, or arrive at, this CTA's shared memory. All threads call it,
   /// in whole warps.
-  WW_DEVICE static void leave() {
-    if constexpr (Kernel::Mainloop::kCluster.size() > 1) arch::cluster::sync();
+  WW_DEVICE static void leave(arch::SharedAddress shared) {
+    if constexpr (has_multiplier()) Kernel::Mainloop::free(shared, kMultiplierWarp);
+    else if constexpr (Kernel::Mainloop::kCluster.size() > 1) arch::cluster::sync();
   }
 
  private:
+  // A function, because Kernel is complete only when it is called.
+  WW_HOST_DEVICE static constexpr bool has_multiplier() {
+    return !is_same_v<typename MultiplierOf<typename Kernel::Mainloop>::type, void>;
+  }
   template <class Params, class Source>
   WW_DEVICE static void produce(const Params& params, arch::SharedAddress shared, const Source& source) {
     if constexpr (Kernel::kRegisters.producer > 0) arch::warpgroup::release_registers<Kernel::kRegisters.producer>();
@@ -75,7 +91,10 @@ template <class Kernel> struct Skeleton {
         loader.load(params, shared, pipeline, source, tile);
       }
       pipeline.producer_tail();
-    } else if (arch::warp_index() >= 1 && arch::warp_index() <= Kernel::Mainloop::kScaleWarps) {
+    } else if (has_multiplier() && arch::warp_index() == kMultiplierWarp) {
+      multiply(shared, source);
+    } else if (arch::warp_index() >= first_scale_warp() &&
+               arch::warp_index() < first_scale_warp() + Kernel::Mainloop::kScaleWarps) {
       load_scales(params, shared, source);
     } else if (arch::warp_index() == kServiceWarp) {
       if constexpr (Source::kServes) source.serve();
@@ -84,12 +103,26 @@ template <class Kernel> struct Skeleton {
     if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();
   }
 
+  WW_HOST_DEVICE static constexpr u32 first_scale_warp() { return has_multiplier() ? kMultiplierWarp + 1 : 1; }
+
+  template <class Source> WW_DEVICE static void multiply(arch::SharedAddress shared, const Source& source) {
+    if constexpr (has_multiplier()) {
+      if (!arch::warp::elect()) return;
+      arch::role("multiplier");
+      typename Kernel::Mainloop::Multiplier multiplier(shared);
+      typename Source::Walk walk(source, scheduler::Reader::silent_thread);
+      for (typename Source::Tile tile; walk.next(tile);)
+        if (source.k_blocks_of(tile) > 0) multiplier.multiply(source.k_blocks_of(tile));
+      multiplier.finish();
+    }
+  }
+
   template <class Params, class Source>
   WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared, const Source& source) {
     if constexpr (Kernel::Mainloop::kScaleWarps > 0) {
-      const u32 warp = arch::warp_index() - 1;
+      const u32 warp = arch::warp_index() - first_scale_warp();
       arch::role("scale loader", static_cast<int>(warp));
-      typename Kernel::Mainloop::Pipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
+      typename Kernel::Mainloop::ScalePipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
       typename Source::Walk walk(source, scheduler::Reader::warp);
       for (typename Source::Tile tile; walk.next(tile);)
         Kernel::load_scales(params, shared, pipeline, source, tile, warp);

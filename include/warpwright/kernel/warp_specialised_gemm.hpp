@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warp-specialised persistent GEMM of one producer warpgroup and one to three consumer warpgroups.
+// Warp-specialised persistent GEMM of one producer warpgroup and one to three consumer warpgroups. On Blackwell one
+// thread of the producer warpgroup multiplies, and consumers read its sums (mainloop/sm100/mainloop.hpp).
 //   producer:   tile -> for k: acquire stage, load A and B by TMA, (hardware signals full)
 //   scales:     tile -> for k: acquire stage, store the block's scales, signal full   (two more producer warps)
 //   consumer:   tile -> for k: wait full, multiply, promote, release stage -> reduce K splits -> epilogue
@@ -25,6 +26,7 @@ struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Loader = typename Problem::Loader;
   using Pipeline = typename Mainloop::Pipeline;
+  using ScalePipeline = typename Mainloop::ScalePipeline;
   using Tile = typename Source::Tile;
   using Sums = typename Problem::Sums;
 
@@ -40,21 +42,21 @@ struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
   static constexpr auto kRegisters = config::registers_of(kConfig);
 
   WW_DEVICE static void initialize(const Params& params, arch::SharedAddress shared) {
-    Pipeline::initialize(shared + kBarriers);
+    Mainloop::initialize(shared + kBarriers);
     Order::initialize(shared + kShared.order);
     Source::initialize(shared);
     Sums::initialize(shared);
     Problem::prefetch(params);
   }
 
-  WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared, Pipeline& pipeline,
+  WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared, ScalePipeline& pipeline,
                                     const Source& source, const Tile& tile, u32 warp) {
     Problem::load_scales(params, shared, pipeline, source, tile, warp);
   }
 
   WW_DEVICE static void consume(const Params& params, arch::SharedAddress shared, const Source& source,
                                 int consumer_warpgroup) {
-    Pipeline pipeline(shared + kBarriers, pipeline::Role::consumer);
+    typename Mainloop::Consumer pipeline(shared + kBarriers, pipeline::Role::consumer);
     Order order(shared + kShared.order, static_cast<u32>(consumer_warpgroup));
     typename Source::Walk walk(source, scheduler::Reader::warp);
     Sums sums(shared, consumer_warpgroup);
@@ -73,9 +75,11 @@ struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
     }
     int turn = 0;
     for (Tile tile; walk.next(tile); ++turn) {
-      if (!is_mine(turn, consumer_warpgroup)) {
-        pipeline.consumer_skip(static_cast<u32>(source.k_blocks_of(tile)));
-        continue;
+      if constexpr (kTilesInFlight > 1) {
+        if (!is_mine(turn, consumer_warpgroup)) {
+          pipeline.consumer_skip(static_cast<u32>(source.k_blocks_of(tile)));
+          continue;
+        }
       }
       if constexpr (Problem::kEndsEarly) {
         if (!Problem::has_rows(tile, part)) {

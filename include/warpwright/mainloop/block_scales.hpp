@@ -20,8 +20,10 @@ namespace ww::mainloop {
 
 using namespace config;
 
-/// kAtOnce: k-blocks loaded together; 0: as many as the registers of a producer warpgroup allow.
-template <int kRows, int kColumns, ScaleForm kScaleForm, bool kPairsHalves = false, int kAtOnce = 0>
+/// kAtOnce: k-blocks loaded together; 0: as many as the registers of a producer warpgroup allow. kLoadingWarps: 0: one
+/// or two by the tile's rows.
+template <int kRows, int kColumns, ScaleForm kScaleForm, bool kPairsHalves = false, int kAtOnce = 0,
+          int kLoadingWarps = 0>
 struct BlockScales {
   static constexpr int kTileM = kRows, kTileN = kColumns;
   static constexpr ScaleForm kForm = kScaleForm;
@@ -34,7 +36,7 @@ struct BlockScales {
   static constexpr int kSlotBytes = 4 * scale_floats(kForm, kTileM, kTileN, kHalves);
   static constexpr int kColumnsAt =
       kForm == ScaleForm::both ? 4 * kTileM : 0;  // byte offset within a slot of the scales of columns
-  static constexpr int kWarps = kTileM > 32 ? 2 : 1;
+  static constexpr int kWarps = kLoadingWarps > 0 ? kLoadingWarps : kTileM > 32 ? 2 : 1;
   static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
   // Loads of one lane: i, i + kLanes, ...; or all blocks.
   static constexpr int kOfA = kOfRows ? ceil_div(kTileM, kLanes) : kBlocks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills the operand ring by TMA from one thread: for each k-block it acquires a stage and loads this CTA's slices of A
-// and B, multicast to the CTAs that share them.
+// and B, multicast to the CTAs that share them. With a CtaGroup of two, each CTA of a pair holds half of B's rows, and
+// shares them with the CTAs at the same place of their pairs.
 // Not here: what a tile is (scheduler/), arrival counts (pipeline/), who multiplies from the stages.
 #pragma once
 
@@ -16,7 +17,8 @@ namespace ww::mainloop {
 
 using namespace config;
 
-template <ConfigParameter kConfig> struct StageLoads {
+/// LoadAtom: TmaLoadAtom, or TmaPairLoadAtom for pairs.
+template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct StageLoads {
   static constexpr DType kType = kConfig.operands.a;
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr SharedPlan kShared = shared_plan(kConfig);
@@ -29,8 +31,9 @@ template <ConfigParameter kConfig> struct StageLoads {
   using TileB = conditional_t<kHalves, atom::TileHalves<kTileN, kTileK, kBatched>,
                               atom::TileRow<kTileN, kTileK, kBatched>>;  // (TILE_N, TILE_K, k)
   static constexpr int kSlicesB = slices_of_b(kConfig);
-  using SharedA = atom::SharedOperand<kTileM, kConfig.operands.layout.a>;  // (TILE_M, TILE_K, STAGE)
-  using SharedB = atom::SharedOperand<kTileN, kConfig.operands.layout.b>;  // (TILE_N, TILE_K, STAGE)
+  static constexpr int kCtas = ctas_of_mma(kConfig);                               // that hold a part of B's rows each
+  using SharedA = atom::SharedOperand<kTileM, kConfig.operands.layout.a>;          // (TILE_M, TILE_K, STAGE)
+  using SharedB = atom::SharedOperand<kTileN / kCtas, kConfig.operands.layout.b>;  // (TILE_N / CTAS, TILE_K, STAGE)
 
   WW_DEVICE static SharedA shared_a(arch::SharedAddress base) { return {base + kShared.a}; }
   WW_DEVICE static SharedB shared_b(arch::SharedAddress base) { return {base + kShared.b}; }
@@ -54,9 +57,8 @@ template <ConfigParameter kConfig> struct StageLoads {
                                     TileCoord tile, int first, int last, pipeline::WaitToken token) {
     const GlobalA gA{tile.m * kTileM, tile.batch * arguments.a_steps};
     const auto gB = tile_of_b<kStacked>(tile.n, tile.batch * arguments.b_steps, n_of<kConfig>(arguments));
-    fill<true>(atom::TmaLoadAtom{scheduler::map_of_a<kConfig>(arguments, tile)}, gA,
-               atom::TmaLoadAtom{scheduler::map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline,
-               token);
+    fill<true>(LoadAtom{scheduler::map_of_a<kConfig>(arguments, tile)}, gA,
+               LoadAtom{scheduler::map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline, token);
   }
 
   /// Loads the K of a group: the rows `k` of A (K, M) and B (K, N). One thread calls it.
@@ -70,8 +72,7 @@ template <ConfigParameter kConfig> struct StageLoads {
     if constexpr (has_k_tails(kConfig)) {
       const GlobalA gA{tile.m * kTileM, k.end, arguments.k - k.rows};
       const atom::TileRow<kTileN, kTileK, kStacked> gB{tile.n * kTileN, k.end, arguments.k - k.rows};
-      fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, 0, k.blocks, base, pipeline,
-                 {});
+      fill<true>(LoadAtom{arguments.a}, gA, LoadAtom{arguments.b}, gB, 0, k.blocks, base, pipeline, {});
     } else {
       load(arguments, base, pipeline, tile, static_cast<KRange>(k));
     }
@@ -81,19 +82,18 @@ template <ConfigParameter kConfig> struct StageLoads {
   /// cluster that need the same A or B load a slice each and multicast it; without kPeersShare, all of B is loaded for
   /// this CTA alone.
   template <bool kPeersShare, class A, class B, class Pipeline>
-  WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
-                             int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
+  WW_DEVICE static void fill(const LoadAtom& load_a, const A& gA, const LoadAtom& load_b, const B& gB, int k_blocks,
+                             arch::SharedAddress base, Pipeline& pipeline) {
     fill<kPeersShare>(load_a, gA, load_b, gB, 0, k_blocks, base, pipeline, {});
   }
   /// Does the same for k-blocks [first, last); the token is for the first of them.
   template <bool kPeersShare, class A, class B, class Pipeline>
-  WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
-                             int first, int last, arch::SharedAddress base, Pipeline& pipeline,
-                             pipeline::WaitToken token) {
+  WW_DEVICE static void fill(const LoadAtom& load_a, const A& gA, const LoadAtom& load_b, const B& gB, int first,
+                             int last, arch::SharedAddress base, Pipeline& pipeline, pipeline::WaitToken token) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
-    constexpr bool kSharesA = kCluster.n > 1, kSharesB = kPeersShare && kCluster.m > 1;
+    constexpr bool kSharesA = kCluster.n > 1, kSharesB = kPeersShare && kCluster.m > kCtas;
     const u16 mask_a = kSharesA ? pipeline::mask_of_column(kCluster, self.x, self.z) : 0;
-    const u16 mask_b = kSharesB ? pipeline::mask_of_row(kCluster, self.y, self.z) : 0;
+    const u16 mask_b = kSharesB ? mask_of_b(self) : 0;
     auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);                 // (TILE_M / CLUSTER_N, TILE_K, k)
     auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);     // (TILE_M / CLUSTER_N, TILE_K, STAGE)
     constexpr int kSlices = kPeersShare ? kSlicesB / kCluster.m : kSlicesB;  // of B, loaded by this CTA
@@ -102,21 +102,21 @@ template <ConfigParameter kConfig> struct StageLoads {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
       token = {};
       const int s = static_cast<int>(stage.index);
-      load_slice<tAsA.rows>(load_a.with<kSharesA>(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
+      load_slice<tAsA.rows>(load_a.template with<kSharesA>(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
       WW_UNROLL
       for (int slice = 0; slice < kSlices; ++slice) {
-        const int mine = kPeersShare ? self.x * kSlices + slice : slice;
-        auto tBgB = atom::tma_partition<kSlicesB>(gB, mine);              // (TILE_N / SLICES, TILE_K, k)
-        auto tBsB = atom::tma_partition<kSlicesB>(shared_b(base), mine);  // (TILE_N / SLICES, TILE_K, STAGE)
-        load_slice<tBsB.rows>(load_b.with<kSharesB>(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+        const int mine = kPeersShare ? slice_of_b(self.x) * kSlices + slice : slice;
+        auto tBgB = atom::tma_partition<kSlicesB>(gB, mine);  // (TILE_N / SLICES, TILE_K, k)
+        auto tBsB = atom::tma_partition<kSlicesB / kCtas>(shared_b(base), mine % (kSlicesB / kCtas));
+        load_slice<tBsB.rows>(load_b.template with<kSharesB>(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
       }
     }
   }
   /// Does the same without a cluster for the first `parts` consumer warpgroups: A in one box for each, and all of B.
   /// The rest of the stage keeps its old contents. One thread calls it.
   template <class A, class B, class Pipeline>
-  WW_DEVICE static void fill_parts(const atom::TmaLoadAtom& load_part, const A& gA, const atom::TmaLoadAtom& load_b,
-                                   const B& gB, int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
+  WW_DEVICE static void fill_parts(const LoadAtom& load_part, const A& gA, const LoadAtom& load_b, const B& gB,
+                                   int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
     static_assert(kCluster.size() == 1 && kConfig.operands.layout.a == Major::k);
     constexpr int kPartRows = kTileM / warpgroups_of_tile(kConfig);
     const u32 bytes = static_cast<u32>(parts) * (kPartRows * kRowBytes) + kShared.b_stage;
@@ -135,11 +135,20 @@ template <ConfigParameter kConfig> struct StageLoads {
   }
 
  private:
+  /// Returns the CTAs that share B with the one at `self`.
+  WW_DEVICE static u16 mask_of_b(pipeline::ClusterCoord self) {
+    if constexpr (kCtas == 1) return pipeline::mask_of_row(kCluster, self.y, self.z);
+    else return pipeline::mask_of_places(kCluster, kCtas, self);
+  }
+  /// Returns the slice of B that CTA x of a row loads: those of one place of the pairs follow one another.
+  WW_DEVICE static int slice_of_b(int x) {
+    if constexpr (kCtas == 1) return x;
+    else return x % kCtas * (kCluster.m / kCtas) + x / kCtas;
+  }
   // Loads a slice of one operand of a stage, (kRows, TILE_K): one box if K-major, a box for each 128 bytes of rows if
   // MN-major.
-  template <int kRows, bool kMulticast, class G, Major kMajor>
-  WW_DEVICE static void load_slice(const atom::BoundTmaLoad<kMulticast>& load, const G& gX,
-                                   const atom::SharedTile<kMajor>& sX) {
+  template <int kRows, class Load, class G, Major kMajor>
+  WW_DEVICE static void load_slice(const Load& load, const G& gX, const atom::SharedTile<kMajor>& sX) {
     if constexpr (kMajor == Major::k) {
       atom::copy(load, gX, sX);
     } else {

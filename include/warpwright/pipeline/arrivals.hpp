@@ -37,6 +37,14 @@ WW_HOST_DEVICE constexpr u16 mask_of_row(ClusterShape shape, int y, int z = 0) {
   return static_cast<u16>(((1u << shape.m) - 1) << (y * shape.m + z * shape.plane()));
 }
 
+/// Returns the CTAs of a row that are at the same place as `at` of their groups of `ctas`, which hold the same part of
+/// B's rows.
+WW_HOST_DEVICE constexpr u16 mask_of_places(ClusterShape shape, int ctas, ClusterCoord at) {
+  u32 place = 0;  // in row 0
+  for (int x = at.x % ctas; x < shape.m; x += ctas) place |= 1u << x;
+  return static_cast<u16>(place << (at.y * shape.m + at.z * shape.plane()));
+}
+
 /// Returns whether multicasts of `other` write a stage of `rank`, or the reverse: both share an operand slice.
 WW_HOST_DEVICE constexpr bool shares_operand(ClusterShape shape, int rank, int other) {
   const ClusterCoord a = coord_of(shape, rank), b = coord_of(shape, other);

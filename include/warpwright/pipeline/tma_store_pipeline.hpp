@@ -12,8 +12,11 @@
 namespace ww::pipeline {
 
 /// Groups of kThreads threads have one buffer each; group g synchronises at named barrier kFirstBarrier + g. kBuffers -
-/// 1 stores of a group may be in flight.
-template <int kFirstBarrier, int kGroups, int kThreads, int kBuffers = 1> class TmaStorePipeline {
+/// 1 stores of a group may be in flight. kTogether groups that write parts of each other's buffers share a barrier; each
+/// still has an issuer.
+template <int kFirstBarrier, int kGroups, int kThreads, int kBuffers = 1, int kTogether = 1> class TmaStorePipeline {
+  static_assert(kGroups % kTogether == 0);
+
  public:
   WW_DEVICE explicit TmaStorePipeline(int group) : group_(group) {}
 
@@ -39,10 +42,10 @@ template <int kFirstBarrier, int kGroups, int kThreads, int kBuffers = 1> class 
  private:
   // The recursion makes each id a constant of its instruction and copies only the barrier itself per group.
   template <int kGroup = 0> WW_DEVICE void meet() const {
-    if constexpr (kGroup + 1 < kGroups) {
-      if (group_ != kGroup) return meet<kGroup + 1>();
+    if constexpr (kGroup + 1 < kGroups / kTogether) {
+      if (group_ / kTogether != kGroup) return meet<kGroup + 1>();
     }
-    arch::named_barrier::sync<kFirstBarrier + kGroup>(kThreads);
+    arch::named_barrier::sync<kFirstBarrier + kGroup>(kTogether * kThreads);
   }
 
   int group_;

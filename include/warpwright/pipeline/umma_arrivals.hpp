@@ -37,10 +37,7 @@ WW_HOST_DEVICE constexpr u16 mask_of_a(ClusterShape shape, int rank) {
 }
 /// Returns the CTAs that get what `rank` loads of B.
 WW_HOST_DEVICE constexpr u16 mask_of_b(ClusterShape shape, CtaGroup group, int rank) {
-  const ClusterCoord at = coord_of(shape, rank);
-  u32 place = 0;  // the CTAs of row 0 at the same place of their pairs
-  for (int x = at.x % arch::ctas_of(group); x < shape.m; x += arch::ctas_of(group)) place |= 1u << x;
-  return static_cast<u16>(place << (at.y * shape.m + at.z * shape.plane()));
+  return mask_of_places(shape, arch::ctas_of(group), coord_of(shape, rank));
 }
 
 /// Returns the CTAs that an MMA of `rank`, the leader, releases a stage to: all that load what it reads.

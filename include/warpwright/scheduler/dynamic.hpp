@@ -40,8 +40,8 @@ template <ConfigParameter kConfig, int kReaders> class Dynamic {
     const u32 stage = ring_.consumer_wait();
     const u32 loaded = arch::shared::load(base_ + (kShared.work_tiles + 4 * stage));
     const u32 number = static_cast<u32>(uniform_for(reader_, static_cast<i32>(loaded)));
-    if (reader_ == Reader::thread) ring_.consumer_release_alone();
-    else ring_.consumer_release();
+    if (reader_ == Reader::warp) ring_.consumer_release();
+    else ring_.consumer_release_alone();
     if (number == kNoTile) return false;
     tile = CtaPosition::tile(static_cast<int>(number), {0, k_blocks_});
     return true;

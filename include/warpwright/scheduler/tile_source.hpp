@@ -57,8 +57,9 @@ struct PlainSource {
   template <class Tile> WW_DEVICE static bool keeps_output(const Tile&) { return false; }
 };
 
-/// The caller of next(): a whole warp, or one thread that stands for its warp.
-enum class Reader { warp, thread };
+/// The caller of next(): a whole warp, or one thread that stands for its warp. Of several such threads of a CTA, one
+/// announces; the others are silent.
+enum class Reader { warp, thread, silent_thread };
 
 /// Returns `value`, which is the same in all lanes of a calling warp, as a value that the compiler knows to be uniform.
 // Otherwise everything that follows from the tile, such as the stage of the ring and its descriptors, lives in ordinary

@@ -12,7 +12,7 @@
 #include "warpwright/mainloop/block_scales.hpp"
 #include "warpwright/mainloop/sm90/promotion.hpp"
 #include "warpwright/mainloop/sm90/register_products.hpp"
-#include "warpwright/mainloop/sm90/thread_scales.hpp"
+#include "warpwright/mainloop/thread_scales.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 
 namespace ww::mainloop {
@@ -36,7 +36,12 @@ template <ConfigParameter kConfig> struct Mainloop : StageLoads<kConfig>, ScaleA
   // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
   using Pipeline = pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
                                          transposes_b(kConfig) && (kCluster.m > 1)>;
+  using ScalePipeline = Pipeline;  // scales are stored to the stages of operands
+  using Consumer = Pipeline;
   using Accumulator = atom::Fragment<atom::Sm90Accumulator<kTileN>>;
+
+  /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
+  WW_DEVICE static void initialize(arch::SharedAddress barriers) { Pipeline::initialize(barriers); }
 
   /// Loads the scales of k-blocks `k` of `tile`. kScaleWarps warps call it, each with its index `warp`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,

@@ -15,7 +15,7 @@
 
 namespace ww::mainloop {
 
-/// Adds partial times the scales of its values to acc, one rounding each. mainloop/sm90/thread_scales.hpp has factors.
+/// Adds partial times the scales of its values to acc, one rounding each. mainloop/thread_scales.hpp has factors.
 template <class Accumulator, class Factors>
 WW_DEVICE void promote(Accumulator& acc, const Accumulator& partial, const Factors& factors) {
   if constexpr (Factors::kRun > 0) {

@@ -11,7 +11,7 @@
 #include "warpwright/mainloop/block_scales.hpp"
 #include "warpwright/mainloop/sm90/products.hpp"
 #include "warpwright/mainloop/sm90/promotion.hpp"
-#include "warpwright/mainloop/sm90/thread_scales.hpp"
+#include "warpwright/mainloop/thread_scales.hpp"
 #include "warpwright/mainloop/token_loads.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 
@@ -31,6 +31,7 @@ template <ConfigParameter kConfig> struct RaggedMainloop : TokenLoads<kConfig> {
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);  // along K alone
   using Pipeline =
       pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * kConfig.sm90.consumer_warpgroups, kScaleWarps>;
+  using ScalePipeline = Pipeline;  // scales are stored to the stages of operands
 
   /// The MMA shape of one width.
   template <TokenWidth kWidth> struct Shape {
