@@ -14,6 +14,7 @@
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/swap_ab.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::adapters {
 
@@ -22,6 +23,20 @@ using runtime::SmemSwizzle;
 
 namespace {
 constexpr i64 kLargestGrid = i64{1} << 30;  // kernels number tiles and their K splits in 32 bits
+
+/// Returns the map of a packed operand, whose elements are widened to bytes unless both operands stay 4 bits wide.
+runtime::TensorMapSpec narrow_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows,
+                                  std::int64_t k, std::int64_t ld, int box_rows) {
+  runtime::TensorMapSpec map{.base = base, .element = type};
+  map.extent[0] = static_cast<std::uint64_t>(k), map.extent[1] = static_cast<std::uint64_t>(rows);
+  map.stride_bytes[1] = static_cast<std::uint64_t>(bytes_in(type, ld));
+  map.box[0] = static_cast<std::uint32_t>(config.tile.k), map.box[1] = static_cast<std::uint32_t>(box_rows);
+  map.swizzle = SmemSwizzle::b128;
+  map.narrow = bits_of(type) == 6              ? NarrowElements::bits6_padded
+               : config::packs_nibbles(config) ? NarrowElements::bits4
+                                               : NarrowElements::bits4_padded;
+  return map;
+}
 
 /// Returns the pointers as the kernel names them. Those of the epilogue are exchanged where they are bound.
 KernelPointers kernel_pointers(const GemmOperands& o, bool swaps) {
@@ -58,7 +73,9 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.threads = static_cast<std::uint32_t>(config::threads_of(config));
   launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? config::raster_shared_plan(config).total
                                                             : config::shared_plan(config).total);
-  launch.params_bytes = k_groups ? sizeof(kernel::KGroupedParams) : sizeof(kernel::GemmParams);
+  launch.params_bytes = k_groups                        ? sizeof(kernel::KGroupedParams)
+                        : config::scales_in_mma(config) ? sizeof(kernel::ScaledGemmParams)
+                                                        : sizeof(kernel::GemmParams);
   launch.pdl = overlaps(options.pdl, !k_groups && overlap_pays(problem));
   launch.cross_cta = config::reduces(config.epilogue);  // tiles read each other's partial results
 
@@ -173,6 +190,7 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
                                                         std::int64_t rows, std::int64_t ld, int box_rows) const {
   const std::int64_t k = product_.k;
   const int tile_k = made_.tile.k;
+  if (is_packed(type)) return narrow_map(made_, base, type, rows, k, ld, box_rows);
   if (major == Major::k) return TensorMapSpec::matrix(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
   runtime::TensorMapSpec map =
       TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, config::mn_block(type), SmemSwizzle::b128);
@@ -214,6 +232,31 @@ Result<void> GemmAdapter::encode_maps(const KernelPointers& operands, config::Ge
     }));
   }
   return maps.get(2, operands.d, arguments.d, [&] { return encode(output_map(operands.d), g.batch_d); });
+}
+
+Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, kernel::ScaledGemmParams& params) const {
+  const GemmProblem& g = product_;
+  const int vector = scale_vector(g.scale), box_chunks = config::scale_chunks_of_k(made_);
+  const i64 chunks = scale_chunks(g.k, vector);
+  // (word of a chunk, chunk along K, 128 rows); of one matrix after the other.
+  const auto map = [&](const void* base, i64 rows, i64 stride, int box_blocks, i32& blocks) {
+    const i64 blocks_of_matrix = ceil_div(rows, i64{kScaleChunkRows}), block_bytes = chunks * kScaleChunkBytes;
+    blocks = static_cast<i32>(stride / max(block_bytes, i64{1}));
+    runtime::TensorMapSpec spec{.base = base, .element = DType::f32, .rank = 3};
+    spec.extent[0] = kScaleChunkBytes / 4, spec.extent[1] = static_cast<std::uint64_t>(chunks);
+    spec.extent[2] = static_cast<std::uint64_t>((g.batch - 1) * blocks + blocks_of_matrix);
+    spec.stride_bytes[1] = kScaleChunkBytes, spec.stride_bytes[2] = static_cast<std::uint64_t>(block_bytes);
+    spec.box[0] = kScaleChunkBytes / 4, spec.box[1] = static_cast<std::uint32_t>(box_chunks);
+    spec.box[2] = static_cast<std::uint32_t>(box_blocks);
+    return spec;
+  };
+  if (g.k == 0) return {};
+  const runtime::TensorMapSpec a = map(operands.scale_a, g.m, g.batch_scale_a, 1, params.blocks_a);
+  const runtime::TensorMapSpec b =
+      map(operands.scale_b, g.n, g.batch_scale_b, config::scale_blocks(made_.tile.n), params.blocks_b);
+  WW_TRY(params.map_scale_a, device_.backend().encode(a));
+  WW_TRY(params.map_scale_b, device_.backend().encode(b));
+  return {};
 }
 
 OperandSpans GemmAdapter::spans() const {
@@ -319,6 +362,13 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   }
   runtime::Launch launch = launch_;
   launch.params = &params;
+  kernel::ScaledGemmParams scaled;
+  if (config::scales_in_mma(made_)) {
+    static_cast<kernel::GemmParams&>(scaled) = params;
+    WW_CHECK(encode_scales(operands, scaled));
+    scaled.gemm.scale_a = given.global_scale;
+    launch.params = &scaled;
+  }
   launch.memory = memory;
   launch.stream = stream;
   if (!pointers_) return device_.backend().launch(launch);

@@ -53,6 +53,8 @@ class GemmAdapter {
   OperandSpans spans() const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const KernelPointers& operands, config::GemmArguments& arguments) const;
+  /// Encodes the maps of scales that the tensor core applies.
+  Result<void> encode_scales(const KernelPointers& operands, kernel::ScaledGemmParams& params) const;
   /// Adds the memory of everything but the epilogue.
   void add_memory(const KernelPointers& operands, MemoryRanges& memory) const;
 

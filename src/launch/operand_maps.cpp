@@ -19,7 +19,7 @@ TensorMapSpec batch_of(TensorMapSpec spec, std::int64_t count, std::int64_t stri
   spec.extent[2] = stride == 0 ? 1 : static_cast<std::uint64_t>(count);
   // Not 0, because a stride that one matrix does not need must still be legal.
   spec.stride_bytes[2] =
-      stride == 0 ? spec.stride_bytes[1] : static_cast<std::uint64_t>(stride) * bytes_of(spec.element);
+      stride == 0 ? spec.stride_bytes[1] : static_cast<std::uint64_t>(bytes_in(spec.element, stride));
   spec.box[2] = 1;
   return spec;
 }

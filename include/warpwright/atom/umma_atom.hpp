@@ -9,6 +9,8 @@
 #include "warpwright/arch/sm100/instruction_descriptor.hpp"
 #include "warpwright/arch/sm100/umma.hpp"
 #include "warpwright/atom/tiles.hpp"
+#include "warpwright/config/enumerations.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::atom {
 
@@ -18,12 +20,17 @@ WW_HOST_DEVICE constexpr arch::MmaFormat mma_format(DType type) {
     case DType::bf16: return arch::MmaFormat::bf16;
     case DType::tf32: return arch::MmaFormat::tf32;
     case DType::e5m2: return arch::MmaFormat::e5m2;
+    case DType::e2m1: return arch::MmaFormat::e2m1;
+    case DType::e3m2: return arch::MmaFormat::e3m2;
+    case DType::e2m3: return arch::MmaFormat::e2m3;
     default: return arch::MmaFormat::e4m3;
   }
 }
 WW_HOST_DEVICE constexpr arch::MmaKind mma_kind(DType type) {
-  return type == DType::tf32 ? arch::MmaKind::tf32 : bytes_of(type) == 2 ? arch::MmaKind::f16 : arch::MmaKind::f8f6f4;
+  return type == DType::tf32 ? arch::MmaKind::tf32 : bits_of(type) == 16 ? arch::MmaKind::f16 : arch::MmaKind::f8f6f4;
 }
+/// Returns the bytes of an element in shared memory, where those of 4 and 6 bits are widened to a byte.
+WW_HOST_DEVICE constexpr int container_bytes(DType type) { return max(1, bits_of(type) / 8); }
 
 /// What an MMA multiplies: types, layouts in shared memory, CTAs, and the M and N of all of them.
 struct UmmaOperands {
@@ -45,14 +52,15 @@ inline constexpr arch::InstructionDescriptor kInstruction = arch::sm100::encode(
 
 template <DType kType, Major kMajor>
 WW_DEVICE arch::sm100::MatrixDescriptor umma_descriptor(const SharedTile<kMajor>& operand) {
-  constexpr u32 kBlock = kSwizzleSpan / bytes_of(kType) * kSwizzleSpan;  // of an MN-major operand
+  constexpr u32 kBlock = kSwizzleSpan / container_bytes(kType) * kSwizzleSpan;  // of an MN-major operand
   return arch::sm100::make_descriptor(operand.address, arch::sm100::MatrixSwizzle::b128,
                                       kMajor == Major::k ? 0 : kBlock, kGroupBytes);
 }
 /// Bytes from the operand of one instruction of a stage to that of the next.
 template <DType kType, Major kMajor>
-inline constexpr u32 kUmmaStep = MachineTraits::kInstructionBytes*(kMajor == Major::k ? 1
-                                                                                      : kSwizzleSpan / bytes_of(kType));
+inline constexpr u32 kUmmaStep = MachineTraits::kInstructionBytes*(kMajor == Major::k
+                                                                       ? 1
+                                                                       : kSwizzleSpan / container_bytes(kType));
 
 /// Issues D (m, n) += sA (m, K) sB (n, K)^T over one stage, without waiting; with `accumulate` false it starts from
 /// zero. One thread calls it.
@@ -67,6 +75,47 @@ WW_DEVICE void umma_gemm(arch::TensorAddress d, const SharedTile<kOperands.major
     arch::umma::mma<mma_kind(kOperands.a), kOperands.group>(d, a + i * kUmmaStep<kOperands.a, kOperands.major_a>,
                                                             b + i * kUmmaStep<kOperands.b, kOperands.major_b>,
                                                             kInstruction<kOperands>, accumulate || i > 0);
+}
+
+/// How an instruction takes block scales: its kind, the scales of a row that it takes, and their format.
+struct ScaledKind {
+  arch::MmaKind kind;
+  int scales;
+  arch::ScaleFormat format;
+};
+WW_HOST_DEVICE constexpr ScaledKind scaled_kind(DType a, DType b, Scale scale) {
+  if (scale == Scale::nv) return {arch::MmaKind::mxf4nvf4, 4, arch::ScaleFormat::ue4m3};
+  if (a == DType::e2m1 && b == DType::e2m1) return {arch::MmaKind::mxf4, 2, arch::ScaleFormat::ue8m0};
+  return {arch::MmaKind::mxf8f6f4, 1, arch::ScaleFormat::ue8m0};
+}
+
+/// Issues D (m, n) += (sA (m, K) scales of A) (sB (n, K) scales of B)^T over one stage, without waiting; with
+/// `accumulate` false it starts from zero. Scales are columns of tensor memory: of A 4 for each chunk of a stage, of B
+/// `columns_b`. One thread calls it.
+template <UmmaOperands kOperands, Scale kScale>
+WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<Major::k>& sA, const SharedTile<Major::k>& sB,
+                                arch::TensorAddress scale_a, arch::TensorAddress scale_b, u32 columns_b,
+                                bool accumulate) {
+  static_assert(kOperands.major_a == Major::k && kOperands.major_b == Major::k);
+  constexpr auto kInstructions = static_cast<u32>(kSwizzleSpan / MachineTraits::kInstructionBytes);
+  constexpr u32 kStep = MachineTraits::kInstructionBytes;
+  constexpr ScaledKind kKind = scaled_kind(kOperands.a, kOperands.b, kScale);
+  constexpr arch::InstructionDescriptor kInstruction = arch::sm100::encode({.kind = kKind.kind,
+                                                                            .a = mma_format(kOperands.a),
+                                                                            .b = mma_format(kOperands.b),
+                                                                            .d = arch::MmaResult::f32,
+                                                                            .m = kOperands.m,
+                                                                            .n = kOperands.n,
+                                                                            .scale = kKind.format});
+  const auto a = umma_descriptor<kOperands.a>(sA);
+  const auto b = umma_descriptor<kOperands.b>(sB);
+  WW_UNROLL
+  for (u32 i = 0; i < kInstructions; ++i) {
+    const u32 first = i * kKind.scales, chunk = first / kScaleChunkScales, id = first % kScaleChunkScales;
+    arch::umma::mma_scaled<kKind.kind, kOperands.group, kKind.scales>(
+        d, a + i * kStep, b + i * kStep, kInstruction.with_scale_ids(id, id), scale_a + chunk * kScaleChunkScales,
+        scale_b + chunk * columns_b, accumulate || i > 0);
+  }
 }
 
 }  // namespace ww::atom

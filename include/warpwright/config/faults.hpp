@@ -99,6 +99,16 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
   if (!mma_shape_of(c).takes_n(c.tile.n))
     return {"tile (n)", "a multiple of 8 up to 256 with 64 rows, of 16 with 128, of 32 for a pair"};
   if (c.sm90.partial_accumulators != 0) return {"partial_accumulators", "auto for arch=sm100: see accumulators"};
+  if (scales_in_mma(c)) {
+    if (c.operands.scale == Scale::nv && !packs_nibbles(c)) return {"a, b", "e2m1 with scale=nv"};
+    if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b))
+      return {"a, b", "e4m3, e5m2, e3m2, e2m3 and e2m1 in any mix with scale=mx"};
+    if (c.grouping != Grouping::dense) return {"scale", "none, tensor, row-column or block for grouped products"};
+    if (c.operands.pointer_array) return {"scale", "none, tensor, row-column or block with arrays of pointers"};
+    if (pairs_halves(c)) return {"scale", "none, tensor, row-column or block with SwiGLU of halves"};
+    if (c.tile.m != 128) return {"tile (m)", "128 rows with scales of mx and nv"};
+    if (c.tile.n % 32 != 0) return {"tile (n)", "a multiple of 32 with scales of mx and nv"};
+  }
   if (c.sm100.accumulators < 1 || c.sm100.accumulators > most_accumulators(c))
     return {"accumulators", "1 to 4, which fit {} columns of tensor memory", machine_of(c).tensor_columns};
   return {};
@@ -163,7 +173,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (const ConfigFault fault = fault_of_arch(c)) return fault;
   if (c.grouping != Grouping::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
     return {"schedule", "auto or cooperative for grouped products"};
-  if (is_fp8(c.operands.a) ? !is_fp8(c.operands.b) : c.operands.a != c.operands.b || c.operands.a == DType::f32)
+  if (is_sm100(c) && (is_packed(c.operands.a) || is_packed(c.operands.b))) {
+    if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b)) return {"a, b", "types of at most 8 bits in any mix"};
+  } else if (is_fp8(c.operands.a) ? !is_fp8(c.operands.b) : c.operands.a != c.operands.b || c.operands.a == DType::f32)
     return {"a, b", "e4m3 and e5m2 in any mix, or one type of bf16, f16, tf32"};
   if (c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
   const bool by_column = c.operands.c_layout == OutputLayout::column;
@@ -205,8 +217,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (promoted && groups_rows(c) && kScaleBlock % c.tile.n != 0)
     return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
   if (scales_columns(c) && groups_rows(c)) return {"scale", "none, tensor, row-column or block for groups of rows"};
-  if (c.tile.k != mn_block(c.operands.a))
-    return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
+  if (c.tile.k != k_of_row(c))
+    return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32, 256 for e2m1 with scales"};
   if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
   if (c.tile.n % (8 * c.cluster.m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
   if (const ConfigFault fault = fault_of_operands(c)) return fault;

@@ -36,7 +36,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   // Promotion leaves registers for at most 128 columns, because it needs two kinds of accumulators. Without it, 256
   // columns read the least shared memory per product.
   if (c.tile.n == 0) c.tile.n = promoted || bits_of(c.operands.d) == 32 ? 128 : 256;
-  if (c.tile.k == 0) c.tile.k = mn_block(c.operands.a);
+  if (c.tile.k == 0) c.tile.k = k_of_row(c);
   if (c.cluster.m == 0) c.cluster.m = ctas_of_mma(c);
   if (c.cluster.n == 0) c.cluster.n = 1;
   if (c.sm90.tile_scheduler == TileScheduler::split_k) {

@@ -2,7 +2,7 @@
 // The layout of dynamic shared memory for a resolved config, as byte offsets. Every operand block is aligned to 1024
 // bytes (128-byte swizzle).
 //   dense:                A stages | B stages | D tile | partial tiles | scales | barriers | work tiles
-//                         sm_100: | barriers of accumulators and scales | address of tensor memory
+//                         sm_100: | barriers of accumulators and scales | address of tensor memory | chunks of scales
 //   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
 //                         descriptors: the staging is a whole tile of D, which TMA stores
 //   contiguous, masked, k-grouped:  the dense layout | group tables
@@ -57,8 +57,14 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   if (is_sm100(c)) {
     plan.accumulator_barriers = round_up(plan.total, 8);
     plan.scale_barriers = plan.accumulator_barriers + 2 * c.sm100.accumulators * 8;
-    plan.tensor_address = plan.scale_barriers + (promotes(c) ? 2 * c.sm90.stages * 8 : 0);
+    plan.tensor_address = plan.scale_barriers + (promotes(c)        ? 2 * c.sm90.stages * 8
+                                                 : scales_in_mma(c) ? kScaleSets * 8
+                                                                    : 0);
     plan.total = plan.tensor_address + 8;
+    if (scales_in_mma(c)) {
+      plan.scales = round_up(plan.total, kRowBytes);
+      plan.total = plan.scales + c.sm90.stages * scale_chunks_of_stage(c) * kScaleChunkBytes;
+    }
   }
   return plan;
 }

@@ -6,6 +6,7 @@
 
 #include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/config/gemm_config.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 
 namespace ww::config {
@@ -197,14 +198,38 @@ WW_HOST_DEVICE constexpr int partial_accumulators(const GemmConfig& c) {
                                             : 1;
 }
 
-/// sm_100: returns the most accumulators of the config's width that tensor memory holds.
+/// Returns whether the tensor core applies the scales.
+WW_HOST_DEVICE constexpr bool scales_in_mma(const GemmConfig& c) { return is_microscaled(c.operands.scale); }
+/// Returns whether both operands are 4 bits wide in shared memory, as kinds mxf4 and mxf4nvf4 take them. Elsewhere an
+/// element of 4 or 6 bits takes a byte there.
+WW_HOST_DEVICE constexpr bool packs_nibbles(const GemmConfig& c) {
+  return scales_in_mma(c) && c.operands.a == DType::e2m1 && c.operands.b == DType::e2m1;
+}
+/// Returns the elements of K of a row of an operand in shared memory.
+WW_HOST_DEVICE constexpr int k_of_row(const GemmConfig& c) {
+  return packs_nibbles(c) ? 2 * kRowBytes : is_packed(c.operands.a) ? kRowBytes : mn_block(c.operands.a);
+}
+/// Returns the chunks of scales (core/scale_chunks.hpp) of a stage: along K, and of all rows of A and B.
+WW_HOST_DEVICE constexpr int scale_chunks_of_k(const GemmConfig& c) {
+  return scales_in_mma(c) ? k_of_row(c) / scale_vector(c.operands.scale) / kScaleChunkScales : 0;
+}
+WW_HOST_DEVICE constexpr int scale_chunks_of_stage(const GemmConfig& c) {
+  return scale_chunks_of_k(c) * (1 + scale_blocks(c.tile.n));
+}
+/// Sets of columns of tensor memory for the scales of a stage: one is written while MMAs read the other.
+inline constexpr int kScaleSets = 2;
+inline constexpr int kScaleChunkColumns = 4;  // of tensor memory
+WW_HOST_DEVICE constexpr int scale_columns(const GemmConfig& c) {
+  return kScaleSets * kScaleChunkColumns * scale_chunks_of_stage(c);
+}
+/// sm_100: returns the most accumulators of the config's width that tensor memory holds beside scales.
 WW_HOST_DEVICE constexpr int most_accumulators(const GemmConfig& c) {
-  return c.tile.n < 1 ? 0 : min(4, machine_of(c).tensor_columns / c.tile.n);
+  return c.tile.n < 1 ? 0 : min(4, (machine_of(c).tensor_columns - scale_columns(c)) / c.tile.n);
 }
 /// Returns the columns of tensor memory that a CTA allocates, a power of two.
 WW_HOST_DEVICE constexpr int tensor_columns(const GemmConfig& c) {
   int columns = 32;
-  while (columns < c.sm100.accumulators * c.tile.n) columns *= 2;
+  while (columns < c.sm100.accumulators * c.tile.n + scale_columns(c)) columns *= 2;
   return columns;
 }
 

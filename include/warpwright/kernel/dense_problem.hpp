@@ -19,7 +19,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
   static constexpr bool kGroupsK = config::groups_k(kConfig);
   static_assert(!(kGroupsK ? config::fault_of_k_grouped(kConfig) : config::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
-  using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
+  static constexpr bool kScalesInMma = config::scales_in_mma(kConfig);
+  using Params = conditional_t<kGroupsK, KGroupedParams, conditional_t<kScalesInMma, ScaledGemmParams, GemmParams>>;
   using Mainloop = TheMainloop;
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
@@ -40,7 +41,9 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
       const config::TileCoord at = source.at(tile);
       if (config::acquires_operands(kConfig) && at.batch != matrix && tile.k.blocks > 0)
         scheduler::acquire_operands<kConfig>(params.gemm, at), matrix = at.batch;
-      Mainloop::load(params.gemm, shared, pipeline, at, tile.k);
+      if constexpr (kScalesInMma)
+        Mainloop::load(params.gemm, shared, pipeline, at, tile.k, Mainloop::scale_loads(params, shared, at));
+      else Mainloop::load(params.gemm, shared, pipeline, at, tile.k);
     }
   };
   WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared,

@@ -12,6 +12,7 @@
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
+#include "warpwright/mainloop/scale_addresses.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
 namespace ww::kernel {

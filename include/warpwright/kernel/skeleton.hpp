@@ -81,7 +81,7 @@ template <class Kernel> struct Skeleton {
   template <class Params, class Source>
   WW_DEVICE static void produce(const Params& params, arch::SharedAddress shared, const Source& source) {
     if constexpr (Kernel::kRegisters.producer > 0) arch::warpgroup::release_registers<Kernel::kRegisters.producer>();
-    if (arch::thread_index() == 0) {
+    if (is_loader()) {
       arch::role("producer");
       typename Kernel::Mainloop::Pipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
       typename Source::Walk walk(source, scheduler::Reader::thread);
@@ -103,6 +103,12 @@ template <class Kernel> struct Skeleton {
     if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();
   }
 
+  /// Returns whether this thread loads operands.
+  // From sm_100 on, ptxas wraps TMA loads of a thread that is not elected in a loop over the lanes.
+  WW_DEVICE static bool is_loader() {
+    if constexpr (has_multiplier()) return arch::warp_index() == 0 && arch::warp::elect();
+    else return arch::thread_index() == 0;
+  }
   WW_HOST_DEVICE static constexpr u32 first_scale_warp() { return has_multiplier() ? kMultiplierWarp + 1 : 1; }
 
   template <class Source> WW_DEVICE static void multiply(arch::SharedAddress shared, const Source& source) {
@@ -112,7 +118,7 @@ template <class Kernel> struct Skeleton {
       typename Kernel::Mainloop::Multiplier multiplier(shared);
       typename Source::Walk walk(source, scheduler::Reader::silent_thread);
       for (typename Source::Tile tile; walk.next(tile);)
-        if (source.k_blocks_of(tile) > 0) multiplier.multiply(source.k_blocks_of(tile));
+        if (source.k_blocks_of(tile) > 0) multiplier.multiply(source, tile);
       multiplier.finish();
     }
   }

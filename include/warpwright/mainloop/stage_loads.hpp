@@ -17,6 +17,12 @@ namespace ww::mainloop {
 
 using namespace config;
 
+/// Loads that a stage has beside those of A and B: none.
+struct NoOtherLoads {
+  static constexpr u32 kBytes = 0;
+  WW_DEVICE void operator()(pipeline::Stage, int) const {}
+};
+
 /// LoadAtom: TmaLoadAtom, or TmaPairLoadAtom for pairs.
 template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct StageLoads {
   static constexpr DType kType = kConfig.operands.a;
@@ -44,21 +50,22 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
     else return {tile_n * kTileN, batch};
   }
 
-  /// Loads k-blocks `k` of `tile`. One thread calls it.
-  template <class Pipeline>
+  /// Loads k-blocks `k` of `tile`, and others(stage, k) for each of them. One thread calls it.
+  template <class Pipeline, class Others = NoOtherLoads>
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                             TileCoord tile, KRange k) {
+                             TileCoord tile, KRange k, const Others& others = {}) {
     if constexpr (maps_groups(kConfig)) k.first = 0;  // the maps begin where the group does
-    load_blocks(arguments, base, pipeline, tile, k.first, k.first + k.blocks, {});
+    load_blocks(arguments, base, pipeline, tile, k.first, k.first + k.blocks, {}, others);
   }
   /// Loads k-blocks [first, last) of `tile`; the token is for the first of them. One thread calls it.
-  template <class Pipeline>
+  template <class Pipeline, class Others = NoOtherLoads>
   WW_DEVICE static void load_blocks(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                    TileCoord tile, int first, int last, pipeline::WaitToken token) {
+                                    TileCoord tile, int first, int last, pipeline::WaitToken token,
+                                    const Others& others = {}) {
     const GlobalA gA{tile.m * kTileM, tile.batch * arguments.a_steps};
     const auto gB = tile_of_b<kStacked>(tile.n, tile.batch * arguments.b_steps, n_of<kConfig>(arguments));
     fill<true>(LoadAtom{scheduler::map_of_a<kConfig>(arguments, tile)}, gA,
-               LoadAtom{scheduler::map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline, token);
+               LoadAtom{scheduler::map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline, token, others);
   }
 
   /// Loads the K of a group: the rows `k` of A (K, M) and B (K, N). One thread calls it.
@@ -87,9 +94,10 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
     fill<kPeersShare>(load_a, gA, load_b, gB, 0, k_blocks, base, pipeline, {});
   }
   /// Does the same for k-blocks [first, last); the token is for the first of them.
-  template <bool kPeersShare, class A, class B, class Pipeline>
+  template <bool kPeersShare, class A, class B, class Pipeline, class Others = NoOtherLoads>
   WW_DEVICE static void fill(const LoadAtom& load_a, const A& gA, const LoadAtom& load_b, const B& gB, int first,
-                             int last, arch::SharedAddress base, Pipeline& pipeline, pipeline::WaitToken token) {
+                             int last, arch::SharedAddress base, Pipeline& pipeline, pipeline::WaitToken token,
+                             const Others& others = {}) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
     constexpr bool kSharesA = kCluster.n > 1, kSharesB = kPeersShare && kCluster.m > kCtas;
     const u16 mask_a = kSharesA ? pipeline::mask_of_column(kCluster, self.x, self.z) : 0;
@@ -99,7 +107,7 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
     constexpr int kSlices = kPeersShare ? kSlicesB / kCluster.m : kSlicesB;  // of B, loaded by this CTA
     WW_NO_UNROLL
     for (int k = first; k < last; ++k) {
-      const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
+      const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes + Others::kBytes, token);
       token = {};
       const int s = static_cast<int>(stage.index);
       load_slice<tAsA.rows>(load_a.template with<kSharesA>(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
@@ -110,6 +118,7 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
         auto tBsB = atom::tma_partition<kSlicesB / kCtas>(shared_b(base), mine % (kSlicesB / kCtas));
         load_slice<tBsB.rows>(load_b.template with<kSharesB>(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
       }
+      others(stage, k);
     }
   }
   /// Does the same without a cluster for the first `parts` consumer warpgroups: A in one box for each, and all of B.

@@ -101,6 +101,7 @@ template <ConfigParameter kConfig> struct UmmaMainloop : UmmaLoads<kConfig>, Sca
   // --- the thread that multiplies
   /// Multiplies tile after tile. One thread of each CTA has one; of a pair only the leader's issues MMAs.
   class Multiplier {
+   public:
     static constexpr atom::UmmaOperands kOperands{kConfig.operands.a,
                                                   kConfig.operands.b,
                                                   kConfig.operands.layout.a,
@@ -109,7 +110,6 @@ template <ConfigParameter kConfig> struct UmmaMainloop : UmmaLoads<kConfig>, Sca
                                                   kTileM* kCtas,
                                                   kTileN};
 
-   public:
     WW_DEVICE explicit Multiplier(arch::SharedAddress base)
         : base_(base),
           pipeline_(base + kShared.barriers, pipeline::Role::consumer),
@@ -117,9 +117,10 @@ template <ConfigParameter kConfig> struct UmmaMainloop : UmmaLoads<kConfig>, Sca
           memory_(UmmaMainloop::accumulators(base)),
           leads_(kCtas == 1 || arch::cluster_rank() % kCtas == 0) {}
 
-    /// Issues the products of k_blocks >= 1.
-    WW_DEVICE void multiply(int k_blocks) {
+    /// Issues the products of a tile with k_blocks >= 1.
+    template <class Source, class Tile> WW_DEVICE void multiply(const Source& source, const Tile& tile) {
       if (kCtas > 1 && !leads_) return;
+      const int k_blocks = source.k_blocks_of(tile);
       if constexpr (kPromotes) {
         for (int k = 0; k < k_blocks; ++k) accumulate(1);
       } else {

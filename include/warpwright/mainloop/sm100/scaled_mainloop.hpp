@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mainloop of products whose block scales the tensor core applies: mxfp8, mxfp4, nvfp4 and mixes of 4, 6 and 8 bits.
+//   load:         for each k-block: A, B, and the chunks of 512 bytes of their scales   (core/scale_chunks.hpp)
+//   Multiplier:   for each k-block: wait -> copy the chunks to tensor memory -> 4 MMAs -> commit
+// A chunk, the scales of 128 rows, becomes 4 columns. An instruction takes one, two or four scales of each row from one
+// chunk, by its column and the scale ids of its descriptor. Columns of B begin where the tile does within 128 of its
+// rows.
+// The order of a copy after the MMAs that read what it overwrites is not documented, so that two sets of columns take
+// turns, and a copy waits until the MMAs before the last ones are complete.
+// The consumers' part is that of mainloop/sm100/mainloop.hpp. Every CTA of a pair loads all scales of B itself.
+#pragma once
+
+#include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/mainloop/sm100/mainloop.hpp"
+
+namespace ww::mainloop {
+
+template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kConfig> {
+  using Base = UmmaMainloop<kConfig>;
+  using Loads = typename Base::Loads;
+  using Base::kGroup, Base::kCtas, Base::kTileM, Base::kTileN, Base::kShared;
+  using Pipeline = typename Base::Pipeline;
+  static constexpr int kChunks = scale_chunks_of_k(kConfig);  // of a stage along K
+  static constexpr int kBlocksB = scale_blocks(kTileN);       // of 128 rows of B that a tile meets
+  static constexpr u32 kBytesA = kChunks * kScaleChunkBytes, kBytesB = kBlocksB * kBytesA;
+
+  using ScaleBarriers = pipeline::StageRing<kScaleSets>;
+
+  /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
+  WW_DEVICE static void initialize(arch::SharedAddress barriers) {
+    Base::initialize(barriers);
+    for (u32 set = 0; set < kScaleSets; ++set) arch::mbarrier::init(done_barrier(barriers, set), 1);
+  }
+
+  /// The loads of a tile's scales beside those of A and B.
+  struct ScaleLoads {
+    static constexpr u32 kBytes = kBytesA + kBytesB;
+    using LoadAtom = conditional_t<kConfig.sm100.pair, atom::TmaPairLoadAtom, atom::TmaLoadAtom>;
+    const arch::TensorMap &map_a, &map_b;
+    arch::SharedAddress stages;
+    int block_a, block_b;  // of 128 rows
+
+    WW_DEVICE void operator()(pipeline::Stage stage, int k) const {
+      const arch::SharedAddress at = stages + stage.index * kBytes;  // (BLOCK, CHUNK, 512 bytes), of A, then of B
+      atom::copy(LoadAtom{map_a}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_a}, atom::SharedTile<>{at});
+      atom::copy(LoadAtom{map_b}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_b},
+                 atom::SharedTile<>{at + kBytesA});
+    }
+  };
+  WW_DEVICE static ScaleLoads scale_loads(const kernel::ScaledGemmParams& params, arch::SharedAddress base,
+                                          TileCoord tile) {
+    return {params.map_scale_a, params.map_scale_b, base + kShared.scales, tile.batch * params.blocks_a + tile.m,
+            tile.batch * params.blocks_b + tile.n * kTileN / kScaleChunkRows};
+  }
+
+  /// Multiplies tile after tile. One thread of each CTA has one; of a pair only the leader's issues MMAs.
+  class Multiplier {
+    static constexpr atom::UmmaOperands kOperands = Base::Multiplier::kOperands;
+    static constexpr u32 kColumnsA = kChunks * kScaleChunkColumns, kColumnsB = kBlocksB * kColumnsA;
+
+   public:
+    WW_DEVICE explicit Multiplier(arch::SharedAddress base)
+        : base_(base),
+          pipeline_(base + kShared.barriers, pipeline::Role::consumer),
+          accumulators_(base + kShared.accumulator_barriers, pipeline::Role::producer),
+          memory_(Base::accumulators(base)),
+          leads_(kCtas == 1 || arch::cluster_rank() % kCtas == 0),
+          set_(pipeline::Role::producer) {}
+
+    /// Issues the products of a tile with k_blocks >= 1.
+    template <class Source, class Tile> WW_DEVICE void multiply(const Source& source, const Tile& tile) {
+      if (kCtas > 1 && !leads_) return;
+      const int k_blocks = source.k_blocks_of(tile);
+      u32 shift = 0;  // columns of the first of 128 rows' scales that come before the tile's
+      if constexpr (kTileN % kScaleChunkRows != 0)
+        shift = static_cast<u32>(source.at(tile).n * kTileN % kScaleChunkRows) / (kScaleChunkRows / kScaleChunkColumns);
+      const pipeline::AccumulatorStage acc = accumulators_.producer_acquire();
+      const arch::TensorAddress d = memory_ + acc.first_column;  // (TILE_M, TILE_N)
+      for (int k = 0; k < k_blocks; ++k) {
+        const pipeline::Stage stage = pipeline_.consumer_wait();
+        const arch::MBarrier done = done_barrier(base_ + kShared.barriers, set_.index);
+        arch::mbarrier::wait(done, set_.parity);  // the MMAs that read this set are complete
+        const arch::TensorAddress scale_a =
+            memory_ + (kScalesAt + set_.index * (kColumnsA + kColumnsB));  // (CHUNK, 4 columns)
+        const arch::TensorAddress scale_b = scale_a + kColumnsA;           // (CHUNK, BLOCK, 4 columns)
+        copy_scales(stage, scale_a, scale_b);
+        const int s = static_cast<int>(stage.index);
+        atom::umma_gemm_scaled<kOperands, kConfig.operands.scale>(
+            d, Loads::shared_a(base_)(_, _, s), Loads::shared_b(base_)(_, _, s), scale_a, scale_b + shift,
+            kScaleChunkColumns * kBlocksB, k != 0);
+        pipeline_.consumer_release(stage);
+        arch::umma::commit<kGroup>(done);
+        set_.advance();
+      }
+      accumulators_.producer_commit(acc);
+    }
+    /// Waits until nobody needs the barriers of this CTA.
+    WW_DEVICE void finish() {
+      if (leads_) accumulators_.producer_tail();
+    }
+
+   private:
+    static constexpr u32 kScalesAt = kConfig.sm100.accumulators * kTileN;  // columns
+
+    WW_DEVICE void copy_scales(pipeline::Stage stage, arch::TensorAddress to_a, arch::TensorAddress to_b) const {
+      // A chunk is 32 rows of 16 bytes without a swizzle: groups of 8 rows are 128 bytes apart.
+      const auto from = arch::sm100::make_descriptor(base_ + (kShared.scales + stage.index * ScaleLoads::kBytes),
+                                                     arch::sm100::MatrixSwizzle::none, 0, 128);
+      WW_UNROLL
+      for (u32 chunk = 0; chunk < kChunks; ++chunk) {
+        copy_chunk(to_a + kScaleChunkColumns * chunk, from + chunk * kScaleChunkBytes);
+        WW_UNROLL
+        for (u32 block = 0; block < kBlocksB; ++block)
+          copy_chunk(to_b + kScaleChunkColumns * (chunk * kBlocksB + block),
+                     from + (kBytesA + (block * kChunks + chunk) * kScaleChunkBytes));
+      }
+    }
+    WW_DEVICE static void copy_chunk(arch::TensorAddress to, arch::sm100::MatrixDescriptor from) {
+      arch::tensor::copy<kGroup, arch::CopyShape::rows32_bits128_all>(to, from);
+    }
+
+    arch::SharedAddress base_;
+    Pipeline pipeline_;
+    typename Base::Accumulators accumulators_;
+    arch::TensorAddress memory_;
+    bool leads_;
+    pipeline::PipelineState<kScaleSets> set_;
+  };
+
+ private:
+  WW_DEVICE static arch::MBarrier done_barrier(arch::SharedAddress barriers, u32 set) {
+    return {barriers + (static_cast<u32>(kShared.scale_barriers - kShared.barriers) + set * arch::kMBarrierBytes)};
+  }
+};
+
+}  // namespace ww::mainloop
