@@ -209,6 +209,11 @@ WW_HOST_DEVICE constexpr bool packs_nibbles(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr int k_of_row(const GemmConfig& c) {
   return packs_nibbles(c) ? 2 * kRowBytes : is_packed(c.operands.a) ? kRowBytes : mn_block(c.operands.a);
 }
+/// Returns the bytes that a barrier counts for `shared` bytes of a stage of an operand: those of global memory, which
+/// are fewer where elements are widened to bytes.
+WW_HOST_DEVICE constexpr u32 loaded_bytes(const GemmConfig& c, DType type, int shared) {
+  return static_cast<u32>(is_packed(type) && !packs_nibbles(c) ? shared * bits_of(type) / 8 : shared);
+}
 /// Returns the chunks of scales (core/scale_chunks.hpp) of a stage: along K, and of all rows of A and B.
 WW_HOST_DEVICE constexpr int scale_chunks_of_k(const GemmConfig& c) {
   return scales_in_mma(c) ? k_of_row(c) / scale_vector(c.operands.scale) / kScaleChunkScales : 0;

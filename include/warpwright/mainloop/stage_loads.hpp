@@ -29,7 +29,8 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr SharedPlan kShared = shared_plan(kConfig);
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
-  static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
+  static constexpr u32 kStageBytes = loaded_bytes(kConfig, kConfig.operands.a, kShared.a_stage) +
+                                     loaded_bytes(kConfig, kConfig.operands.b, kShared.b_stage);
   static constexpr bool kHalves = pairs_halves(kConfig);
   static constexpr bool kStacked = stacks_matrices(kConfig);
   using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;  // (TILE_M, TILE_K, k)
