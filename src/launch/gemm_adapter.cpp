@@ -234,7 +234,7 @@ Result<void> GemmAdapter::encode_maps(const KernelPointers& operands, config::Ge
   return maps.get(2, operands.d, arguments.d, [&] { return encode(output_map(operands.d), g.batch_d); });
 }
 
-Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, kernel::ScaledGemmParams& params) const {
+Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::ScaleMaps& maps) const {
   const GemmProblem& g = product_;
   const int vector = scale_vector(g.scale), box_chunks = config::scale_chunks_of_k(made_);
   const i64 chunks = scale_chunks(g.k, vector);
@@ -251,11 +251,11 @@ Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, kernel::
     return spec;
   };
   if (g.k == 0) return {};
-  const runtime::TensorMapSpec a = map(operands.scale_a, g.m, g.batch_scale_a, 1, params.blocks_a);
+  const runtime::TensorMapSpec a = map(operands.scale_a, g.m, g.batch_scale_a, 1, maps.blocks_a);
   const runtime::TensorMapSpec b =
-      map(operands.scale_b, g.n, g.batch_scale_b, config::scale_blocks(made_.tile.n), params.blocks_b);
-  WW_TRY(params.map_scale_a, device_.backend().encode(a));
-  WW_TRY(params.map_scale_b, device_.backend().encode(b));
+      map(operands.scale_b, g.n, g.batch_scale_b, config::scale_blocks(made_.tile.n), maps.blocks_b);
+  WW_TRY(maps.a, device_.backend().encode(a));
+  WW_TRY(maps.b, device_.backend().encode(b));
   return {};
 }
 
@@ -365,7 +365,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   kernel::ScaledGemmParams scaled;
   if (config::scales_in_mma(made_)) {
     static_cast<kernel::GemmParams&>(scaled) = params;
-    WW_CHECK(encode_scales(operands, scaled));
+    WW_CHECK(encode_scales(operands, scaled.scales));
     scaled.gemm.scale_a = given.global_scale;
     launch.params = &scaled;
   }

@@ -54,7 +54,7 @@ class GemmAdapter {
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const KernelPointers& operands, config::GemmArguments& arguments) const;
   /// Encodes the maps of scales that the tensor core applies.
-  Result<void> encode_scales(const KernelPointers& operands, kernel::ScaledGemmParams& params) const;
+  Result<void> encode_scales(const KernelPointers& operands, config::ScaleMaps& maps) const;
   /// Adds the memory of everything but the epilogue.
   void add_memory(const KernelPointers& operands, MemoryRanges& memory) const;
 

@@ -133,7 +133,8 @@ inline double round_to(DType type, double value) {
   return std::min(std::max(rounded, -format.largest), format.largest);
 }
 
-/// Returns the bits of `round_to(type, value)` for the types of at most two bytes, but not e8m0, which has neither sign nor zero.
+/// Returns the bits of `round_to(type, value)` for the types of at most two bytes. Not for e8m0, which has neither sign
+/// nor zero.
 inline std::uint16_t encode(DType type, double value) {
   const Format format = format_of(type);
   const int bias = 1 - format.min_exponent, width = bits_of(type);

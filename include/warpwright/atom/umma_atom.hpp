@@ -9,7 +9,6 @@
 #include "warpwright/arch/sm100/instruction_descriptor.hpp"
 #include "warpwright/arch/sm100/umma.hpp"
 #include "warpwright/atom/tiles.hpp"
-#include "warpwright/config/enumerations.hpp"
 #include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::atom {
@@ -83,23 +82,17 @@ struct ScaledKind {
   int scales;
   arch::ScaleFormat format;
 };
-WW_HOST_DEVICE constexpr ScaledKind scaled_kind(DType a, DType b, Scale scale) {
-  if (scale == Scale::nv) return {arch::MmaKind::mxf4nvf4, 4, arch::ScaleFormat::ue4m3};
-  if (a == DType::e2m1 && b == DType::e2m1) return {arch::MmaKind::mxf4, 2, arch::ScaleFormat::ue8m0};
-  return {arch::MmaKind::mxf8f6f4, 1, arch::ScaleFormat::ue8m0};
-}
 
 /// Issues D (m, n) += (sA (m, K) scales of A) (sB (n, K) scales of B)^T over one stage, without waiting; with
 /// `accumulate` false it starts from zero. Scales are columns of tensor memory: of A 4 for each chunk of a stage, of B
 /// `columns_b`. One thread calls it.
-template <UmmaOperands kOperands, Scale kScale>
+template <UmmaOperands kOperands, ScaledKind kKind>
 WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<Major::k>& sA, const SharedTile<Major::k>& sB,
                                 arch::TensorAddress scale_a, arch::TensorAddress scale_b, u32 columns_b,
                                 bool accumulate) {
   static_assert(kOperands.major_a == Major::k && kOperands.major_b == Major::k);
   constexpr auto kInstructions = static_cast<u32>(kSwizzleSpan / MachineTraits::kInstructionBytes);
   constexpr u32 kStep = MachineTraits::kInstructionBytes;
-  constexpr ScaledKind kKind = scaled_kind(kOperands.a, kOperands.b, kScale);
   constexpr arch::InstructionDescriptor kInstruction = arch::sm100::encode({.kind = kKind.kind,
                                                                             .a = mma_format(kOperands.a),
                                                                             .b = mma_format(kOperands.b),

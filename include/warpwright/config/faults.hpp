@@ -25,7 +25,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
                                                    : "auto, single, static, dynamic, stream-k, split-k or clc"};
   if (uses_launch_control(c) && c.arch == Arch::sm90)
     return {"tile_scheduler",
-            "auto, single, static, dynamic, stream-k or split-k for arch=sm90, which has no cluster launch control"};
+            "auto, single, static, dynamic, stream-k or split-k on Hopper, which has no cluster launch control"};
   const int ctas = c.cluster.m * c.cluster.n * max(1, c.cluster.k);
   if (!is_power_of_two(c.cluster.m) || !is_power_of_two(c.cluster.n) || ctas > machine_of(c).largest_cluster)
     return {"cluster", "1, 2 or 4 CTAs along M and along N, at most {} in all", machine_of(c).largest_cluster};
@@ -83,22 +83,22 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_schedule(const GemmConfig& c) {
 /// The part of fault_of() about what only one architecture has.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
   if (!is_sm100(c)) {
-    if (c.sm100.pair) return {"pair", "0 for arch=sm90: pairs of CTAs issue MMAs together from sm100 on"};
-    if (c.sm100.accumulators != 0) return {"accumulators", "0 for arch=sm90: accumulators are in registers"};
+    if (c.sm100.pair) return {"pair", "0 on Hopper: pairs of CTAs issue MMAs together from Blackwell on"};
+    if (c.sm100.accumulators != 0) return {"accumulators", "0 on Hopper: accumulators are in registers"};
     return {};
   }
-  if (is_ragged(c)) return {"variant", "contiguous or masked for arch=sm100"};
-  if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative for arch=sm100"};
-  if (c.tile.m != 64 && c.tile.m != 128) return {"tile (m)", "64 or 128 rows for arch=sm100"};
+  if (is_ragged(c)) return {"variant", "contiguous or masked on Blackwell"};
+  if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative on Blackwell"};
+  if (c.tile.m != 64 && c.tile.m != 128) return {"tile (m)", "64 or 128 rows on Blackwell"};
   if (c.sm90.consumer_warpgroups != c.tile.m / kWarpgroupRows)
-    return {"consumer_warpgroups", "1 for 64 rows and 2 for 128 rows, for arch=sm100"};
+    return {"consumer_warpgroups", "1 for 64 rows and 2 for 128 rows on Blackwell"};
   if (c.sm100.pair && groups_rows(c))
     return {"pair", "0 for groups of rows, whose tiles may have weights of their own"};
   if (c.sm100.pair && c.tile.m != 128) return {"tile (m)", "128 rows for each CTA of a pair"};
   if (c.sm100.pair && c.cluster.m % 2 != 0) return {"cluster", "2 or 4 CTAs along M for pairs"};
   if (!mma_shape_of(c).takes_n(c.tile.n))
     return {"tile (n)", "a multiple of 8 up to 256 with 64 rows, of 16 with 128, of 32 for a pair"};
-  if (c.sm90.partial_accumulators != 0) return {"partial_accumulators", "auto for arch=sm100: see accumulators"};
+  if (c.sm90.partial_accumulators != 0) return {"partial_accumulators", "auto on Blackwell: see accumulators"};
   if (scales_in_mma(c)) {
     if (c.operands.scale == Scale::nv && !packs_nibbles(c)) return {"a, b", "e2m1 with scale=nv"};
     if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b))
@@ -117,8 +117,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
 /// The part of fault_of() about the path of operands to sm_100's tensor core.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_umma_operands(const GemmConfig& c) {
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
-  if (a_from_registers(c)) return {"a_source", "auto or shared for arch=sm100"};
-  if ((a_mn || b_mn) && bytes_of(c.operands.a) == 4) return {"layout", "nt for tf32 for arch=sm100"};
+  if (a_from_registers(c)) return {"a_source", "auto or shared on Blackwell"};
+  if ((a_mn || b_mn) && bytes_of(c.operands.a) == 4) return {"layout", "nt for tf32 on Blackwell"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
     return {"tile (m)", "64 rows of an M-major A (128 of FP8) for each CTA that shares it"};
   if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)
@@ -154,12 +154,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
 /// The part of fault_of() about formats that sm_90's tensor core does not read.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_formats(const GemmConfig& c) {
   constexpr const char* kExpected =
-      "e4m3, e5m2, bf16, f16 or tf32 with arch=sm90, whose tensor core reads no type of 4 or 6 bits";
+      "e4m3, e5m2, bf16, f16 or tf32 on Hopper, whose tensor core reads no type of 4 or 6 bits";
   if (c.operands.a == DType::e8m0 || (c.arch == Arch::sm90 && is_packed(c.operands.a))) return {"a", kExpected};
   if (c.operands.b == DType::e8m0 || (c.arch == Arch::sm90 && is_packed(c.operands.b))) return {"b", kExpected};
   if (is_packed(c.operands.d) || c.operands.d == DType::e8m0) return {"d", "e4m3, e5m2, bf16, f16 or f32"};
   if (c.arch == Arch::sm90 && is_microscaled(c.operands.scale))
-    return {"scale", "none, tensor, row-column, block or block-1d with arch=sm90, whose tensor core takes no scales"};
+    return {"scale", "none, tensor, row-column, block or block-1d on Hopper, whose tensor core takes no scales"};
   return {};
 }
 

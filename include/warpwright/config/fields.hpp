@@ -51,8 +51,9 @@ template <class Config, class Visit> WW_HOST_DEVICE constexpr void for_each_fiel
            "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's", true);
   WW_FIELD("producer_registers", sm90.producer_registers, false, kLargest, "registers of a producer thread");
   WW_FIELD("occupancy", sm90.occupancy, false, kLargest, "CTAs per SM; ragged groups: 1 to 3");
-  WW_FIELD("pair", sm100.pair, false, kLargest, "sm100: two CTAs along M issue one MMA, and each holds half of its B");
-  WW_FIELD("accumulators", sm100.accumulators, false, kLargest, "sm100: accumulators in tensor memory, 1 to 4");
+  WW_FIELD("pair", sm100.pair, false, kLargest,
+           "Blackwell: two CTAs along M issue one MMA, and each holds half of its B");
+  WW_FIELD("accumulators", sm100.accumulators, false, kLargest, "Blackwell: accumulators in tensor memory, 1 to 4");
   WW_FIELD("grouping", grouping);
   WW_FIELD("epilogue_n", dense.epilogue_n, false, kLargest, "columns of D staged at a time");
   WW_FIELD("fixed_n", dense.fixed_n, false, kLargestExtent, "specialise the kernel for this N; 0: for any");

@@ -55,6 +55,12 @@ struct GemmArguments {
   const void* const* c_pointers;  // (L)
 };
 
+/// Block scales that the tensor core applies, in chunks (core/scale_chunks.hpp).
+struct ScaleMaps {
+  arch::TensorMap a, b;  // (128 rows, chunk along K, 512 bytes as 128 words); matrices of a batch follow one another
+  i32 blocks_a = 0, blocks_b = 0;  // of 128 rows, from one matrix to the next; 0: the same
+};
+
 /// Converts a scheduler's tile to a tile of one matrix; the scheduler stacks the matrices of a batch along M.
 WW_DEVICE TileCoord tile_of_matrix(const GemmArguments& arguments, TileCoord tile) {
   const int batch = tile.m / arguments.tiles_m;

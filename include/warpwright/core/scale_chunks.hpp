@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block scales of mx and nv formats in memory as tensor cores take them and frameworks keep them ("swizzled", 32_4_4):
-// chunks of 512 bytes, each with four scales along K for 128 rows. Scale j of row r is byte 16 (r % 32) + 4 (r / 32) + j
-// of its chunk. The chunks of 128 rows follow one another along K. Rows are padded to 128 and scales to 4.
+// chunks of 512 bytes, each with four scales along K for 128 rows. Scale j of row r is byte 16 (r % 32) + 4 (r / 32) +
+// j of its chunk. The chunks of 128 rows follow one another along K. Rows are padded to 128 and scales to 4.
 #pragma once
 
 #include "warpwright/core/meta.hpp"

@@ -42,7 +42,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
       if (config::acquires_operands(kConfig) && at.batch != matrix && tile.k.blocks > 0)
         scheduler::acquire_operands<kConfig>(params.gemm, at), matrix = at.batch;
       if constexpr (kScalesInMma)
-        Mainloop::load(params.gemm, shared, pipeline, at, tile.k, Mainloop::scale_loads(params, shared, at));
+        Mainloop::load(params.gemm, shared, pipeline, at, tile.k, Mainloop::scale_loads(params.scales, shared, at));
       else Mainloop::load(params.gemm, shared, pipeline, at, tile.k);
     }
   };

@@ -15,8 +15,7 @@ struct GemmParams {
 
 /// The same with block scales that the tensor core applies.
 struct ScaledGemmParams : GemmParams {
-  arch::TensorMap map_scale_a, map_scale_b;  // (128 rows, chunk of K, 512 bytes as 128 words)
-  i32 blocks_a = 0, blocks_b = 0;            // of 128 rows, from one matrix of a batch to the next
+  config::ScaleMaps scales;
 };
 
 /// The same with groups of K.

@@ -11,8 +11,8 @@
 // A kernel derives from its skeleton: run() is the kernel. The compiler inlines from the innermost function outwards
 // and copies a whole body at every level, which is a good part of NVRTC's time. So the outermost functions are few.
 // Roles of warpgroup 0: thread 0 loads operands, warps 1 and 2 load block scales, warp 3 serves the source. Where one
-// thread multiplies for the CTA, it is in warp 1, and warp 2 loads scales. They have one order of tiles, so that nothing
-// but the rings and the source's own connects them.
+// thread multiplies for the CTA, it is in warp 1, and warp 2 loads scales. They have one order of tiles, so that
+// nothing but the rings and the source's own connects them.
 #pragma once
 
 #include "warpwright/arch/common/pdl.hpp"

@@ -12,8 +12,8 @@
 namespace ww::pipeline {
 
 /// Groups of kThreads threads have one buffer each; group g synchronises at named barrier kFirstBarrier + g. kBuffers -
-/// 1 stores of a group may be in flight. kTogether groups that write parts of each other's buffers share a barrier; each
-/// still has an issuer.
+/// 1 stores of a group may be in flight. kTogether groups that write parts of each other's buffers share a barrier;
+/// each still has an issuer.
 template <int kFirstBarrier, int kGroups, int kThreads, int kBuffers = 1, int kTogether = 1> class TmaStorePipeline {
   static_assert(kGroups % kTogether == 0);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads an accumulator from tensor memory into the fragment of a consumer warpgroup, and promotes one.
-// One tcgen05.ld reads up to kPieceColumns columns; a tile's columns are a sum of powers of two of them. Promotion reads
-// a piece at a time, so that registers are spent on one accumulator alone.
+// One tcgen05.ld reads 8 columns or a power of two of them, so that a tile's columns may take several. Promotion reads
+// few at a time, so that registers are spent on one accumulator alone.
 #pragma once
 
 #include "warpwright/arch/common/math.hpp"
@@ -16,8 +16,8 @@ WW_HOST_DEVICE constexpr int piece_of(int left, int most) {
   return columns;
 }
 
-/// Calls visit(first column, values) for every piece of an accumulator of kColumns columns from column kFirst on. Values
-/// are those of atom::MatrixLines, 4 of each 8 columns. All threads of a warpgroup call it.
+/// Calls visit.take<first column, count>(values) for every piece of an accumulator of kColumns columns from column
+/// kFirst on. Values are those of atom::MatrixLines, 4 of each 8 columns. All threads of a warpgroup call it.
 template <int kColumns, int kMost, int kFirst = 0, class Visit>
 WW_DEVICE void for_each_piece(arch::TensorAddress accumulator, const Visit& visit) {
   if constexpr (kFirst < kColumns) {

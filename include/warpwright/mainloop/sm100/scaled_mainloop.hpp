@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mainloop of products whose block scales the tensor core applies: mxfp8, mxfp4, nvfp4 and mixes of 4, 6 and 8 bits.
+// The mainloop of products whose block scales the tensor core applies: mxfp8, mxfp4, nvfp4 and mixes of 4, 6 and 8
+// bits.
 //   load:         for each k-block: A, B, and the chunks of 512 bytes of their scales   (core/scale_chunks.hpp)
 //   Multiplier:   for each k-block: wait -> copy the chunks to tensor memory -> 4 MMAs -> commit
 // A chunk, the scales of 128 rows, becomes 4 columns. An instruction takes one, two or four scales of each row from one
@@ -10,10 +11,15 @@
 // The consumers' part is that of mainloop/sm100/mainloop.hpp. Every CTA of a pair loads all scales of B itself.
 #pragma once
 
-#include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/mainloop/sm100/mainloop.hpp"
 
 namespace ww::mainloop {
+
+WW_HOST_DEVICE constexpr atom::ScaledKind scaled_kind(const GemmConfig& c) {
+  if (c.operands.scale == Scale::nv) return {arch::MmaKind::mxf4nvf4, 4, arch::ScaleFormat::ue4m3};
+  if (packs_nibbles(c)) return {arch::MmaKind::mxf4, 2, arch::ScaleFormat::ue8m0};
+  return {arch::MmaKind::mxf8f6f4, 1, arch::ScaleFormat::ue8m0};
+}
 
 template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kConfig> {
   using Base = UmmaMainloop<kConfig>;
@@ -47,10 +53,9 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
                  atom::SharedTile<>{at + kBytesA});
     }
   };
-  WW_DEVICE static ScaleLoads scale_loads(const kernel::ScaledGemmParams& params, arch::SharedAddress base,
-                                          TileCoord tile) {
-    return {params.map_scale_a, params.map_scale_b, base + kShared.scales, tile.batch * params.blocks_a + tile.m,
-            tile.batch * params.blocks_b + tile.n * kTileN / kScaleChunkRows};
+  WW_DEVICE static ScaleLoads scale_loads(const ScaleMaps& maps, arch::SharedAddress base, TileCoord tile) {
+    return {maps.a, maps.b, base + kShared.scales, tile.batch * maps.blocks_a + tile.m,
+            tile.batch * maps.blocks_b + tile.n * kTileN / kScaleChunkRows};
   }
 
   /// Multiplies tile after tile. One thread of each CTA has one; of a pair only the leader's issues MMAs.
@@ -85,9 +90,9 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
         const arch::TensorAddress scale_b = scale_a + kColumnsA;           // (CHUNK, BLOCK, 4 columns)
         copy_scales(stage, scale_a, scale_b);
         const int s = static_cast<int>(stage.index);
-        atom::umma_gemm_scaled<kOperands, kConfig.operands.scale>(
-            d, Loads::shared_a(base_)(_, _, s), Loads::shared_b(base_)(_, _, s), scale_a, scale_b + shift,
-            kScaleChunkColumns * kBlocksB, k != 0);
+        atom::umma_gemm_scaled<kOperands, scaled_kind(kConfig)>(d, Loads::shared_a(base_)(_, _, s),
+                                                                Loads::shared_b(base_)(_, _, s), scale_a,
+                                                                scale_b + shift, kScaleChunkColumns * kBlocksB, k != 0);
         pipeline_.consumer_release(stage);
         arch::umma::commit<kGroup>(done);
         set_.advance();
