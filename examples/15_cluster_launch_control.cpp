@@ -5,7 +5,7 @@
 //   warp 0 loads, warp 1 multiplies, warp 2 asks for tiles (in CTA 0), warp 3 allocates, warps 4 to 7 store D
 //   UmmaPipeline 2 stages of A and B -> AccumulatorPipeline 2 accumulators -> D; ClcPipeline tells every warp the tile
 // A cluster is 2 CTAs along M, which share B by multicast.
-//   example_15_cluster_launch_control [device] [schedules]
+//   example_15_cluster_launch_control [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {
@@ -167,31 +167,33 @@ WW_MODULE()
 )";
 
 struct Params {
-  ww::arch::TensorMap a, b;
+  ww::arch::TensorMap a = {}, b = {};
   void* d;
-  ww::u32 k_blocks, clusters_m, n;
+  int k_blocks, clusters_m, n;
 };
+
+// As in the kernel: rows and columns of a CTA's tile, K of a stage, CTAs of a cluster along M.
+constexpr int kM = 128, kN = 128, kK = 64, kCtas = 2;
+constexpr ww::u32 kSharedBytes = 2 * (kM + kN) * kK * 2 + 128;  // two stages, then answers and barriers
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const example::Product p = example::product(512, 1024, 192);
-  const ww::EmuStats stats = example::run(
-      argc, argv, {"cluster_launch_control", kKernel}, p,
-      [&](const ww::Device& device, const ww::Kernel& kernel, const example::Operands& operands) {
-        const Params params{example::operand_map(device, operands.a, p.m, p.k, 128),
-                            example::operand_map(device, operands.b, p.n, p.k, 64),
-                            operands.d.data(),
-                            3,
-                            2,
-                            1024};
-        const ww::MemoryRange memory[] = {{"a", operands.a.data(), operands.a.bytes(), false},
-                                          {"b", operands.b.data(), operands.b.bytes(), false},
-                                          {"d", operands.d.data(), operands.d.bytes(), true}};
-        example::require(kernel.launch(
-            params, {.grid = 32, .cluster = 2, .threads = 256, .shared_bytes = 2 * 32768 + 128, .memory = memory}));
-      });
+  const ww::u32 tiles = static_cast<ww::u32>(p.m / kM * (p.n / kN));
+  const auto launch = [&](const ww::Device& device, const ww::Kernel& kernel, const example::Operands& operands) {
+    Params params{.d = operands.d.data(), .k_blocks = p.k / kK, .clusters_m = p.m / (kM * kCtas), .n = p.n};
+    params.a = example::operand_map(device, operands.a, p.m, p.k, kM);
+    params.b = example::operand_map(device, operands.b, p.n, p.k, kN / kCtas);
+    const ww::MemoryRange memory[] = {{"a", operands.a.data(), operands.a.bytes(), false},
+                                      {"b", operands.b.data(), operands.b.bytes(), false},
+                                      {"d", operands.d.data(), operands.d.bytes(), true}};
+    ww::KernelLaunch shape{.grid = tiles, .cluster = kCtas, .threads = 256, .shared_bytes = kSharedBytes};
+    shape.memory = memory;
+    example::require(kernel.launch(params, shape));
+  };
+  const ww::EmuStats stats = example::run(argc, argv, {"cluster_launch_control", kKernel}, p, launch);
   if (stats.ctas == 0) return 0;  // a GPU counts none of this
-  std::printf("  of 32 CTAs %llu ran, for the tiles of all\n", static_cast<unsigned long long>(stats.ctas));
-  return stats.ctas < 32 ? 0 : 1;
+  std::printf("  of %u CTAs %llu ran, for the tiles of all\n", tiles, static_cast<unsigned long long>(stats.ctas));
+  return stats.ctas < tiles ? 0 : 1;
 }

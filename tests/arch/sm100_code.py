@@ -112,9 +112,12 @@ def loads_of_a_pair() -> Iterator[Form]:
 def launch_control() -> Iterator[Form]:
     yield Form("clc::try_cancel({v}, {{v}});", "UGETNEXTWORKID.SELFCAST [UR], [UR]")
     yield Form("clc::try_cancel_multicast({v}, {{v}});", "UGETNEXTWORKID.BROADCAST [UR], [UR]")
-    yield Form("o[0] = clc::is_canceled(clc::load({v}));", "LDS.128 R, [UR]", False)
-    yield Form("const clc::CtaIndex first = clc::first_cta(clc::load({v})); o[0] = first.x + 3 * first.y + 5 * first.z;",
-               "LDS.128 R, [UR]", False)
+    # The queries are arithmetic on the answer: bit 0 says whether it gives work, and one word holds y and z.
+    for query, code in {"is_canceled(answer)": "LOP3.LUT P, RZ, R, 0x1, RZ, 0xc0, !PT",
+                        "first_cta(answer).y": "LOP3.LUT R, R, 0xffff, RZ, 0xc0, !PT",
+                        "first_cta(answer).z": "SHF.R.U32.HI R, RZ, 0x10, R"}.items():
+        yield Form(f"const clc::Answer answer = clc::load({{v}}); o[0] = clc::{query};", code, False)
+    yield Form("o[0] = clc::first_cta(clc::load({v})).x;", "LDS.128 R, [UR]", False)
 
 
 def all_forms() -> List[Form]:

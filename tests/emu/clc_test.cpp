@@ -6,6 +6,7 @@
 #include "check_launch.hpp"
 #include "emu/caller.hpp"
 #include "emu/sm100/clc.hpp"
+#include "emu/sm100/model.hpp"
 
 namespace ww::emu::test {
 namespace {
@@ -79,11 +80,6 @@ struct GridRun {
   std::vector<u32> executor, times;
   Result<EmuStats> result;
 };
-MachineModel model() {
-  MachineModel made = sm90::kModel;
-  made.clusters_of_a_run = 5;
-  return made;
-}
 GridRun run_grid(u32 ctas, const EmuOptions& options, Mistake mistake = Mistake::none) {
   GridRun run{std::vector<u32>(kClusters * ctas), std::vector<u32>(kClusters * ctas), EmuStats{}};
   const Params p{run.executor.data(), run.times.data(), mistake};
@@ -98,8 +94,7 @@ GridRun run_grid(u32 ctas, const EmuOptions& options, Mistake mistake = Mistake:
   launch.params = &p;
   launch.params_bytes = sizeof p;
   launch.memory = memory;
-  static const MachineModel kModel = model();
-  run.result = emu::run(kModel, entry, launch, options, 16);
+  run.result = emu::run(sm100::kModel, entry, launch, options, 16);
   return run;
 }
 
@@ -157,7 +152,7 @@ CheckReport check_grid(u32 ctas, Mistake mistake, u64 seed, StrictRules strict) 
   const Shape shape{.threads = 32, .grid = kClusters * ctas, .cluster = ctas, .shared_bytes = kShared};
   return check_launch<persistent>(Params{executor.data(), times.data(), mistake}, shape,
                                   {range("executor", executor), range("times", times)},
-                                  {.seed = seed, .strict_rules = strict});
+                                  {.seed = seed, .strict_rules = strict}, sm100::kModel);
 }
 
 TEST(EmuClc, AnAnswerIsReadBeforeItsBytesAreUsedAgain) {

@@ -3,6 +3,7 @@
 // of 4- and 6-bit elements.
 #include "check_launch.hpp"
 #include "emu/caller.hpp"
+#include "emu/sm100/model.hpp"
 #include "emu/tma_engine.hpp"
 
 namespace ww::emu::test {
@@ -62,8 +63,12 @@ struct PairRun {
                           .swizzle = SmemSwizzle::none});
   }
   std::vector<MemoryRange> memory() { return {range("in", in, false), range("out", out)}; }
-  Result<EmuStats> run(u64 seed) { return launch<load_of_pairs>(params, shape, memory(), {.seed = seed}); }
-  CheckReport check(u64 seed) { return check_launch<load_of_pairs>(params, shape, memory(), {.seed = seed}); }
+  Result<EmuStats> run(u64 seed) {
+    return launch<load_of_pairs>(params, shape, memory(), {.seed = seed}, sm100::kModel);
+  }
+  CheckReport check(u64 seed) {
+    return check_launch<load_of_pairs>(params, shape, memory(), {.seed = seed}, sm100::kModel);
+  }
 };
 
 TEST(EmuPairTma, BytesOfBothCtasCountAtTheLeaderOfEachPair) {
@@ -157,8 +162,9 @@ void expect_loaded(const NarrowCase& c, SmemSwizzle swizzle, const arch::TmaCoor
   std::vector<u8> out(8192);
   const u32 packed = c.box * kBoxRows * c.bits / 8, shared = c.box / 16 * c.container * kBoxRows;
   const NarrowParams p{*encode(narrow_spec(c, in, swizzle)), {}, out.data(), at, packed, shared, false};
-  EXPECT_RUNS((launch<load_narrow>(p, {.threads = 32, .shared_bytes = 8192 + 8},
-                                   {{"in", in, kElements * kRows * c.bits / 8, false}, range("out", out)})));
+  EXPECT_RUNS(
+      (launch<load_narrow>(p, {.threads = 32, .shared_bytes = 8192 + 8},
+                           {{"in", in, kElements * kRows * c.bits / 8, false}, range("out", out)}, {}, sm100::kModel)));
   for (u32 row = 0; row < kBoxRows; ++row)
     for (u32 i = 0; i < c.box; ++i) {
       const int x = at.at[0] + static_cast<int>(i), y = at.at[1] + static_cast<int>(row);
@@ -190,7 +196,7 @@ TEST(EmuNarrowTma, CoordinatesAndStoresHaveTheirLimits) {
                    stores};
     return launch<load_narrow>(
         p, {.threads = 32, .shared_bytes = 8192 + 8},
-        {{"in", in, sizeof in, false}, {"target", target, sizeof target, true}, range("out", out)});
+        {{"in", in, sizeof in, false}, {"target", target, sizeof target, true}, range("out", out)}, {}, sm100::kModel);
   };
   EXPECT_REPORTS(result(kNarrow[0], 16, false), "coordinate 16 of narrow elements; expected a multiple of 32");
   EXPECT_RUNS(result(kNarrow[0], 32, false));

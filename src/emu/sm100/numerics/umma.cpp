@@ -12,7 +12,7 @@ void multiply_on(MmaTarget target, const UmmaArithmetic& how, int m, int n, cons
   [[maybe_unused]] const DefaultFloatingPoint environment;
   const Call call{how, m, n, a, b, scale_a, scale_b, d, stride, accumulate};
   if (math == MmaMath::fp32_chain) return chain(target, call);
-  const bool groups = depth_of(how.kind) == kGroups * kGroup;
+  const bool groups = arch::sm100::mma_k(how.kind) == kGroups * kGroup;
   switch (target) {
     case MmaTarget::avx512: return groups ? groups_avx512(call) : products_avx512(call);
     case MmaTarget::avx2: return groups ? groups_avx2(call) : products_avx2(call);

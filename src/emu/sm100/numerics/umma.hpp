@@ -13,7 +13,7 @@
 #pragma once
 
 #include "emu/numerics/target.hpp"
-#include "warpwright/arch/sm100/formats.hpp"
+#include "warpwright/arch/sm100/instruction_descriptor.hpp"
 
 namespace ww::emu::sm100 {
 
@@ -27,17 +27,6 @@ struct UmmaArithmetic {
   u8 scale_vector = 0;  // scales of a row: 1, 2 or 4; 0 for kinds without block scales
   arch::ScaleFormat scale = arch::ScaleFormat::ue8m0;
 };
-
-/// Returns K, the elements of 32 bytes.
-constexpr int depth_of(arch::MmaKind kind) {
-  switch (kind) {
-    case arch::MmaKind::tf32: return 8;
-    case arch::MmaKind::f16: return 16;
-    case arch::MmaKind::f8f6f4:
-    case arch::MmaKind::mxf8f6f4: return 32;
-    default: return 64;
-  }
-}
 
 /// Multiplies and accumulates in place.
 /// `a`, `b`: m and n rows of 32 bytes, K-major, contiguous. An element of at most 8 bits takes one byte, of which bits

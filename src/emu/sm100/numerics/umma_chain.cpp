@@ -46,7 +46,7 @@ float operand(const Call& call, bool is_a, int row, int k) {
   const float signed_value = (is_a ? how.negate_a : how.negate_b) ? -value : value;
   if (!arch::is_block_scaled(how.kind)) return signed_value;
   const u8* scales = (is_a ? call.scale_a : call.scale_b) + row * how.scale_vector;
-  return signed_value * widen_scale(how.scale, scales[k * how.scale_vector / depth_of(how.kind)]);
+  return signed_value * widen_scale(how.scale, scales[k * how.scale_vector / arch::sm100::mma_k(how.kind)]);
 }
 
 float addend(const Call& call, u32 cell) {
@@ -62,7 +62,7 @@ u32 result(const Call& call, float value) {
 
 WW_ALWAYS_INLINE void multiply_rows(const Call& call) {
   alignas(64) float a[kBlockRows][kMaxDepth], b[kMaxDepth][kColumns];
-  const int depth = depth_of(call.how.kind);
+  const int depth = arch::sm100::mma_k(call.how.kind);
   for (int block = 0; block < call.m; block += kBlockRows) {
     const int rows = call.m - block < kBlockRows ? call.m - block : kBlockRows;
     for (int row = 0; row < rows; ++row) {

@@ -53,7 +53,7 @@ void read_a(const Call& call, int first, int rows, RowsOfA& a) {
   for (int row = 0; row < rows; ++row) {
     a.facts[row] = {};
     const i32 scale = read_scale(call, call.scale_a, first + row, a.facts[row]);
-    for (int k = 0; k < depth_of(call.how.kind); ++k) {
+    for (int k = 0; k < arch::sm100::mma_k(call.how.kind); ++k) {
       const MmaTerm term =
           read_term(call.how.kind, format, call.a + (first + row) * kRowBytes, k, call.how.negate_a, a.facts[row]);
       a.exponent[row][k] = term.exponent + scale;
@@ -67,7 +67,7 @@ void read_b(const Call& call, int first, ColumnsOfB& b) {
   for (int column = 0; column < kColumns; ++column) {
     b.facts[column] = {};
     const i32 scale = read_scale(call, call.scale_b, first + column, b.facts[column]);
-    for (int k = 0; k < depth_of(call.how.kind); ++k) {
+    for (int k = 0; k < arch::sm100::mma_k(call.how.kind); ++k) {
       const MmaTerm term = read_term(call.how.kind, format, call.b + (first + column) * kRowBytes, k, call.how.negate_b,
                                      b.facts[column]);
       b.exponent[k][column] = term.exponent + scale;
@@ -91,7 +91,7 @@ WW_ALWAYS_INLINE i64 signed_significand(const MmaTerm& term) {
 WW_ALWAYS_INLINE void products(const Call& call) {
   RowsOfA a;
   ColumnsOfB b;
-  const int depth = depth_of(call.how.kind);
+  const int depth = arch::sm100::mma_k(call.how.kind);
   for (int block = 0; block < call.m; block += kBlockRows) {
     const int rows = call.m - block < kBlockRows ? call.m - block : kBlockRows;
     read_a(call, block, rows, a);

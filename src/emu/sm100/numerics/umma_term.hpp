@@ -58,7 +58,7 @@ constexpr OperandFormat format_of(arch::MmaFormat format) {
 
 /// Returns element k of a row, as the bits of its format at the bottom and whatever stands above them.
 inline u32 element_bits(arch::MmaKind kind, const u8* row, int k) {
-  switch (depth_of(kind)) {
+  switch (arch::sm100::mma_k(kind)) {
     case 8: {
       u32 bits;
       __builtin_memcpy(&bits, row + 4 * k, 4);
