@@ -3,7 +3,7 @@
 // New against wgmma: one thread multiplies, the accumulator lies in tensor memory, which a warp allocates, and a commit
 // tells an mbarrier when the MMAs are complete. The 128 threads copy A and B to shared memory themselves, 64 of K at a
 // time, in the layout that the descriptors name.
-//   example_10_umma_tile [device] [schedules]
+//   example_10_umma_tile [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // UMMA with TMA: the tile of 10_umma_tile, but one thread loads A and B by TMA, which writes the swizzled layout.
 // No proxy fence is left: TMA and the tensor core are in the same proxy. A grid of tiles covers D.
-//   example_11_umma_tma [device] [schedules]
+//   example_11_umma_tma [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 //   CTA (x, y) has rank x + 4 y.  A goes to all y: mask 0x1111 << x.  B goes to all x: mask 0x000F << 4 y.
 // A stage may be written again when the MMAs of all CTAs that a CTA writes to are complete: each commits to the mask of
 // both, 0x111F for rank 0, so that 4 + 4 - 1 = 7 commits arrive.
-//   example_12_umma_multicast [device] [schedules]
+//   example_12_umma_multicast [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 //   B goes to all m of the same v: mask 0x0005 << (v + 4 n).  The leader commits to all that an MMA reads from: 0x333F
 //   for rank 0, so that 2 + 4 - 1 = 5 commits arrive at each CTA.
 // Loads of a pair count on the leader's barrier, which expects the bytes of both CTAs.
-//   example_13_umma_pair [device] [schedules]
+//   example_13_umma_pair [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 // The pair of 13_umma_pair with an epilogue by TMA: D += A B^T, 32 columns at a time. TMA brings C, the threads add
 // their rows of the accumulator in shared memory, and TMA stores the sum. Shared memory of the mainloop serves again:
 // once the commits of the last block have arrived, no MMA reads it and no load writes it.
-//   example_14_umma_tma_epilogue [device] [schedules]
+//   example_14_umma_tma_epilogue [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 // scales, scale j of row r at 16 (r % 32) + 4 (r / 32) + j. tcgen05.cp copies a chunk to 4 columns of tensor memory,
 // where an MMA of 64 of K finds its scales. Copies and MMAs of one thread need no wait between them, but the copies of
 // the next block do: they overwrite what MMAs read.
-//   example_16_nvfp4 [device] [schedules]
+//   example_16_nvfp4 [device] [schedules|timeline]
 #include "umma.hpp"
 
 namespace {

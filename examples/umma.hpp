@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the examples of tcgen05 (10_ to 16_): operands of small integers, whose product is exact in FP32, and the
 // launches of one kernel.
-//   example [device] [schedules]     device: emu:sm100 (default), or cuda:0, a B200
+//   example [device] [schedules|timeline]     device: emu:sm100 (default), or cuda:0, a B200
 // With `schedules`, the emulated device runs the kernel that often, each time in another order of threads and copies
-// (random, adversarial and by priorities in turn), and checks it for races. No Blackwell GPU has run these kernels.
+// (random, adversarial and by priorities in turn), and checks it for races. With `timeline`, it prints what happened in
+// what order: TMA, MMAs, commits, reads of tensor memory, cluster launch control. No Blackwell GPU has run these
+// kernels.
 #pragma once
 
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "on_device.hpp"
 #include "warpwright/arch/common/convert.hpp"
@@ -88,7 +91,8 @@ inline ww::EmuStats run_once(const ww::Device& device, const ww::KernelSource& s
 /// first launch.
 inline ww::EmuStats run(int argc, char** argv, const ww::KernelSource& source, const Product& p, const Launch& launch) {
   const char* const name = argc > 1 ? argv[1] : "emu:sm100";
-  const int schedules = argc > 2 ? std::atoi(argv[2]) : 0;
+  const bool timeline = argc > 2 && std::string_view(argv[2]) == "timeline";
+  const int schedules = argc > 2 && !timeline ? std::atoi(argv[2]) : 0;
   constexpr ww::EmuSchedule kKinds[] = {ww::EmuSchedule::random, ww::EmuSchedule::adversarial, ww::EmuSchedule::pct};
   ww::EmuStats first;
   for (int i = 0; i < (schedules > 0 ? schedules : 1); ++i) {
@@ -96,6 +100,7 @@ inline ww::EmuStats run(int argc, char** argv, const ww::KernelSource& source, c
     options.emu.seed = static_cast<std::uint64_t>(i);
     options.emu.check = schedules > 0;  // a finding makes the launch an error
     options.emu.schedule = kKinds[i % 3];
+    options.emu.timeline = timeline;
     const ww::Device device = require(ww::Device::open(name, options));
     const ww::EmuStats stats = run_once(device, source, p, launch);
     if (i > 0) continue;
@@ -103,6 +108,7 @@ inline ww::EmuStats run(int argc, char** argv, const ww::KernelSource& source, c
     std::printf("%s: %s, D (%d, %d) of K = %d is exact\n", device.info().description.c_str(), source.name.c_str(), p.m,
                 p.n, p.k);
   }
+  if (timeline) std::printf("%s", ww::timeline_text(first.timeline).c_str());
   if (schedules > 0) std::printf("no findings in %d schedules\n", schedules);
   return first;
 }

@@ -83,6 +83,7 @@ struct Outcome {
       total.work[i].parts += counters.work[i].parts;
       total.work[i].k_blocks += counters.work[i].k_blocks;
     }
+    total.timeline.insert(total.timeline.end(), counters.timeline.begin(), counters.timeline.end());
     total.ranges.resize(counters.ranges.size());
     for (std::size_t i = 0; i < counters.ranges.size(); ++i) {
       total.ranges[i].l2_read += counters.ranges[i].l2_read;
@@ -101,12 +102,15 @@ struct Outcome {
   }
 };
 
-/// Returns whether one machine runs all clusters at once: they wait for each other, or a checker compares what all of
-/// them touch.
-bool runs_together(const LaunchContext& context) { return context.launch.cross_cta || context.check; }
+/// Returns whether one machine runs all clusters at once: they wait for each other, a checker compares what all of them
+/// touch, or a timeline shows all of them.
+bool runs_together(const runtime::Launch& launch, const EmuOptions& options, bool check) {
+  return launch.cross_cta || check || options.timeline;
+}
 
 u32 clusters_of_a_run(const LaunchContext& context) {
-  return runs_together(context) ? context.launch.grid / context.launch.cluster : context.model.clusters_of_a_run;
+  return runs_together(context.launch, context.options, context.check) ? context.launch.grid / context.launch.cluster
+                                                                       : context.model.clusters_of_a_run;
 }
 
 /// Runs one OS thread: a machine that runs cluster after cluster, or all clusters at once.
@@ -160,6 +164,7 @@ EmuStats stats_of(const MachineModel& model, const Counters& total, const runtim
   if (model.add_stats) model.add_stats(total, stats);
   stats.dsmem_bytes = total.dsmem_bytes;
   stats.work = total.work;
+  stats.timeline = total.timeline;
   for (std::size_t i = 0; i < launch.memory.size(); ++i) {
     const RangeBytes& bytes = total.ranges[i];
     if (bytes.l2_read) stats.l2_read_bytes[launch.memory[i].name] += bytes.l2_read;
@@ -189,7 +194,7 @@ Result<double> run_launch(const MachineModel& model, const arch::KernelEntry& en
   try {
     AlignedBytes params(launch.params_bytes);
     if (launch.params_bytes) std::memcpy(params.data, launch.params, launch.params_bytes);
-    const u32 resident = launch.cross_cta || check ? static_cast<u32>(sms) / launch.cluster : 1;
+    const u32 resident = runs_together(launch, options, check) ? static_cast<u32>(sms) / launch.cluster : 1;
     const LaunchContext context{model, entry, launch, options, params.data, resident, check, hooked};
     run_workers(context, outcome);
   } catch (const std::bad_alloc&) {

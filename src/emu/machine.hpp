@@ -58,6 +58,7 @@ struct Counters {
   u64 dsmem_bytes = 0;
   std::vector<CtaWork> work;       // by CTA
   std::vector<RangeBytes> ranges;  // as launch.memory
+  std::vector<EmuEvent> timeline;
 };
 
 /// Addresses at which a thread was seen while it ran without waiting.

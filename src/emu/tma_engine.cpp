@@ -11,6 +11,7 @@
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 #include "emu/tensor_map_update.hpp"
+#include "emu/timeline.hpp"
 
 namespace ww::emu {
 namespace {
@@ -45,6 +46,11 @@ Span span_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
 }
 
 constexpr u32 kNoRange = ~0u;
+
+/// Returns the name of a tensor's memory for a timeline.
+std::string name_of_range(const Machine& machine, u32 range) {
+  return range == kNoRange ? "a tensor" : machine.context().launch.memory[range].name;
+}
 
 /// Returns the coordinates with the innermost one in units of the map, of which narrow elements share one.
 arch::TmaCoordinates in_units(Thread& thread, const TensorMapData& map, arch::TmaCoordinates at, arch::Site site) {
@@ -294,15 +300,25 @@ void check_targets(Thread& thread, const TmaLoadRequest& request, const Cta& des
                              destination.rank, counted.rank));
   if (!request.pair && &destination != &counted)
     machine.fail(origin, "TMA load: destination and mbarrier are in different CTAs");
-  if (request.multicast >> ctas != 0)
-    machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}",
-                                     request.multicast, ctas));
 }
 
 }  // namespace
 
-void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
+u32 multicast_mask(Thread& thread, u32 multicast, const char* name, arch::Site site) {
+  const std::size_t ctas = thread.cta->cluster->ctas.size();
+  const u32 mask = multicast & ~arch::kMulticast;
+  if (mask == 0 && multicast != 0)
+    thread.machine->fail({&thread, site}, fmt::format("{}: multicast mask 0 names no CTA of the cluster", name));
+  if (mask >> ctas != 0)
+    thread.machine->fail({&thread, site}, fmt::format("{}: multicast mask 0x{:x} names CTAs outside the cluster of {}",
+                                                      name, mask, ctas));
+  return mask;
+}
+
+void tma_load(Thread& thread, const TmaLoadRequest& asked, arch::Site site) {
   Machine& machine = *thread.machine;
+  TmaLoadRequest request = asked;
+  request.multicast = multicast_mask(thread, asked.multicast, "TMA load", site);
   const SeenMap seen = see_tensor_map(thread, request.map, site);
   const TensorMapData& map = seen.data;
   const arch::TmaCoordinates at = in_units(thread, map, request.at, site);
@@ -313,6 +329,9 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   if (range != kNoRange) machine.counters().ranges[range].l2_read += bytes_inside(map, at);
   machine.progress();
   Checker* const checker = machine.checker();
+  note_issue(thread, [&] {
+    return fmt::format("TMA load of {}{}", name_of_range(machine, range), multicast_words(request.multicast));
+  });
   LoadIssue issue{thread, request, at, seen, range, site};
   const bool may_change = range != kNoRange && machine.context().launch.memory[range].writable;
   if (may_change && request.multicast != 0) issue.rows = std::make_shared<SourceRows>();
@@ -360,6 +379,11 @@ void land_load(Operation& operation) {
                    [&](u32 offset, u32 at) { std::memcpy(shared + offset, source + at, 16); });
   });
   if (operation.range != kNoRange) cta.machine->counters().ranges[operation.range].shared_write += map.shared_bytes();
+  note_effect(cta, "TMA", [&] {
+    return fmt::format(
+        "box of {} arrives{}", name_of_range(*cta.machine, operation.range),
+        operation.counted_at == &cta ? "" : fmt::format(", counted in CTA {}", operation.counted_at->index));
+  });
   signal_now(*operation.counted_at, operation.barrier, 0, 0, map.box_bytes(), operation.origin, operation.note);
 }
 
@@ -382,6 +406,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   ++group.unwritten;
   ++thread.cta->unread_stores;
   ++machine.counters().tma_stores;
+  note_issue(thread, [&] { return fmt::format("TMA store of {}", name_of_range(machine, range)); });
   for (std::size_t w = 0; w < thread.cta->warpgroups.size(); ++w)
     if (w != thread.index / kWarpgroupSize && thread.cta->warpgroups[w]->busy()) {
       ++machine.counters().stores_under_mma;
@@ -431,6 +456,9 @@ void write_store(Operation& operation) {
   });
   if (operation.range != kNoRange)
     operation.cta->machine->counters().ranges[operation.range].l2_write += bytes_inside(map, operation.at);
+  note_effect(*operation.cta, "TMA", [&] {
+    return fmt::format("box of {} is written", name_of_range(*operation.cta->machine, operation.range));
+  });
   --group_of(operation).unwritten;
   wake_bulk_waiter(operation);
 }

@@ -17,11 +17,15 @@ struct TmaLoadRequest {
   int rank;
   u32 barrier, destination;  // shared addresses
   arch::TmaCoordinates at;
-  u32 multicast;  // 0, or a mask of cluster ranks
+  u32 multicast;  // 0, or a mask of cluster ranks (arch::kMulticast)
   // .cta_group::2: the barrier may be the other CTA's of the pair. In each pair that a multicast reaches, the bytes of
   // both CTAs count at the barrier of the one whose parity of rank `barrier` names.
   bool pair = false;
 };
+
+/// Returns the mask of cluster ranks of a multicast form (arch::kMulticast), 0 of a form without; refuses a mask of no
+/// CTA or of CTAs outside the cluster. `name`: of the instruction.
+u32 multicast_mask(Thread& thread, u32 multicast, const char* name, arch::Site site);
 
 void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site);
 void tma_store(Thread& thread, const void* map, int rank, u32 source, const arch::TmaCoordinates& at, arch::Site site);

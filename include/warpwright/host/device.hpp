@@ -24,12 +24,13 @@ struct EmuOptions {
   std::uint64_t seed = 0;  // of the random choices of `schedule`
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
-  int pct_depth = 3;    // EmuSchedule::pct: looks for bugs that need this many ordering constraints
-  int threads = 0;      // OS threads that run independent clusters; 0 = one per core
-  int sms = 0;          // CTAs resident at once; 0 = 4, or one cluster
-  int slow_cta = -1;    // this CTA pauses before every tile, like one on an SM that also does other work
-  bool check = false;   // report races and misuse; compiles the checked variant of each kernel (emu::check)
-  bool traffic = true;  // a check also counts bytes and bank conflicts by source line
+  int pct_depth = 3;      // EmuSchedule::pct: looks for bugs that need this many ordering constraints
+  int threads = 0;        // OS threads that run independent clusters; 0 = one per core
+  int sms = 0;            // CTAs resident at once; 0 = 4, or one cluster
+  int slow_cta = -1;      // this CTA pauses before every tile, like one on an SM that also does other work
+  bool check = false;     // report races and misuse; compiles the checked variant of each kernel (emu::check)
+  bool timeline = false;  // record EmuStats::timeline; all clusters then share one OS thread, as many at once as fit
+  bool traffic = true;    // a check also counts bytes and bank conflicts by source line
   StrictRules strict_rules = default_strict_rules();  // that a check applies
 };
 

@@ -33,6 +33,14 @@ struct CtaWork {
   std::uint64_t tiles = 0, parts = 0, k_blocks = 0;
 };
 
+/// A line of a launch's timeline: what a thread issued, or what took effect later.
+struct EmuEvent {
+  std::uint64_t step = 0;   // of the scheduler, which is the emulated device's only time
+  std::uint32_t cta = 0;    // where the thread is, or where it took effect
+  std::string who, what;    // "producer", "warp 3", "TMA", "tensor core"; "TMA load of a, multicast 0x1111"
+  std::uint32_t times = 1;  // that this happened in the CTA without another event between, from `step` on
+};
+
 /// Statistics of one emulated launch. Byte counts are keyed by operand name ("a", "b", "d").
 struct EmuStats {
   double seconds = 0;                                       // of the host
@@ -53,6 +61,10 @@ struct EmuStats {
       shared_write_bytes;  // bytes that arrived in shared memory; a multicast load counts once per destination
   // by ordinary loads and stores of threads
   std::map<std::string, std::uint64_t> thread_read_bytes, thread_write_bytes;
+  std::vector<EmuEvent> timeline;  // in order of time, with EmuOptions::timeline
 };
+
+/// Returns a timeline as lines of text, in columns.
+std::string timeline_text(const std::vector<EmuEvent>& timeline);
 
 }  // namespace ww

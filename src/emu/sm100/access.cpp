@@ -8,6 +8,7 @@
 #include "emu/check/checker.hpp"
 #include "emu/sm100/engine.hpp"
 #include "emu/sm100/model.hpp"
+#include "emu/timeline.hpp"
 
 namespace ww::emu::sm100 {
 namespace {
@@ -94,6 +95,7 @@ void TensorEngine::load(Thread& thread, const TensorAccess& form, u32 address, u
   widen_in_flight(thread, registers, form.registers());
   if (access.deposits != ~0u) return;
   if (busy()) ++cta_.machine->counters().results_under_mma;
+  note_issue(thread, [&] { return busy() ? "tcgen05.ld, under MMAs" : "tcgen05.ld"; });
   queue(warps_[thread.index / kWarpSize]);
 }
 
@@ -112,6 +114,15 @@ void TensorEngine::queue(WarpQueue& warp) {
       warp.queued = true;
       return cta_.machine->submit(warp.task);
     }
+}
+
+/// Drops the oldest accesses that are executed and, if they are loads, have returned all registers.
+void TensorEngine::drop_finished(WarpQueue& warp) {
+  while (warp.accesses.begin() != warp.accesses.end()) {
+    const WarpAccess& first = warp.accesses[warp.accesses.begin()];
+    if (!first.done || !(first.is_store || first.returned == ~0u)) break;
+    warp.accesses.drop_first();
+  }
 }
 
 /// Executes one of the accesses that all lanes have issued; nothing orders them.
@@ -141,11 +152,7 @@ void TensorEngine::execute_next(WarpQueue& warp) {
       }
     }
   access.done = true;
-  while (warp.accesses.begin() != warp.accesses.end()) {
-    const WarpAccess& first = warp.accesses[warp.accesses.begin()];
-    if (!first.done || !(first.is_store || first.returned == ~0u)) break;
-    warp.accesses.drop_first();
-  }
+  drop_finished(warp);
   cta_.machine->wake_all(warp.waiters);
   queue(warp);
 }
@@ -181,11 +188,7 @@ void TensorEngine::wait(Thread& thread, bool stores, arch::Site site) {
                                      "registers were written between a tcgen05.ld and its wait");
     std::copy_n(&access.values[thread.lane() * count], count, registers);
   }
-  while (warp.accesses.begin() != warp.accesses.end()) {
-    const WarpAccess& first = warp.accesses[warp.accesses.begin()];
-    if (!first.done || !(first.is_store || first.returned == ~0u)) break;
-    warp.accesses.drop_first();
-  }
+  drop_finished(warp);
 }
 
 void TensorEngine::fence(Thread& thread, bool before, arch::Site) {

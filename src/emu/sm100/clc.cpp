@@ -10,6 +10,7 @@
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 #include "emu/random.hpp"
+#include "emu/timeline.hpp"
 
 namespace ww::emu::sm100 {
 namespace {
@@ -42,6 +43,12 @@ class AnswerEngine final : public Engine {
                                     "exited",
                                     cta.index, cta.rank),
                         Rule::exited_cta, {.cta = &cta});
+    Answer answer;
+    std::memcpy(&answer, operation.bytes.data(), sizeof answer);
+    note_effect(cta, "launch control", [&] {
+      return answer.mark == Answer::kGiven ? fmt::format("answer: work of CTA {}", answer.first_cta + cta.rank)
+                                           : std::string("answer: no work");
+    });
     std::memcpy(cta.shared.get() + operation.shared, operation.bytes.data(), sizeof(Answer));
     signal_now(cta, operation.barrier, 0, 0, sizeof(Answer), operation.origin, operation.note);
     cta.machine->recycle(operation);
@@ -105,6 +112,7 @@ void try_cancel(Thread& thread, u32 answer, u32 barrier, bool multicast, arch::S
   if (cluster.requests.declined_seen)
     machine.fail({&thread, site}, fmt::format("{} after an answer that gave no work: undefined", kName));
   machine.progress();
+  note_issue(thread, [&] { return "clusterlaunchcontrol.try_cancel"; });
   const u32 given = decide(machine, cluster);
   const Answer made = answer_of(given != ~0u, given != ~0u ? given : 0);
   if (!multicast) return submit(thread, *place.cta, place.offset, signal.offset, made, site);

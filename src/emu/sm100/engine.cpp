@@ -12,6 +12,8 @@
 #include "emu/memory.hpp"
 #include "emu/sm100/model.hpp"
 #include "emu/sm100/operands.hpp"
+#include "emu/timeline.hpp"
+#include "emu/tma_engine.hpp"
 
 namespace ww::emu::sm100 {
 
@@ -98,8 +100,11 @@ void TensorEngine::mma(Thread& thread, const arch::UmmaCall& call, arch::Site si
   Issuer& issuer = issuer_of(thread);
   entry.number = ++issuer.issued;
   const Region d = accumulator_region(entry.extent(), call.d);
-  for (int i = 0; i < ctas.count(); ++i) entry.flights[i] = of(*ctas.at[i]).memory_.takes_off(d);
-  ++mmas_in_flight_;
+  for (int i = 0; i < ctas.count(); ++i) {
+    entry.flights[i] = of(*ctas.at[i]).memory_.takes_off(d);
+    ++of(*ctas.at[i]).mmas_in_flight_;
+  }
+  note_issue(thread, [&] { return "tcgen05.mma"; });
   if (thread.machine->checker() || !computes()) judge_mma(thread, entry, ctas, issuer.agent);
   issuer.entries.push_back(std::move(entry));
   thread.machine->progress();
@@ -125,6 +130,7 @@ void TensorEngine::copy(Thread& thread, arch::CtaGroup group, arch::CopyShape sh
   }
   if (thread.machine->checker() || !computes()) judge_copy(thread, entry, ctas, issuer.agent);
   ++thread.machine->counters().mma_copies;
+  note_issue(thread, [&] { return "tcgen05.cp"; });
   issuer.entries.push_back(std::move(entry));
   thread.machine->progress();
   queue(issuer);
@@ -135,12 +141,11 @@ void TensorEngine::commit(Thread& thread, arch::CtaGroup group, u32 barrier, u32
   ctas_of(thread, group, "tcgen05.commit", site);
   const SharedPlace place = shared_place(thread, barrier, 8, 8, site);
   const auto& ctas = cta_.cluster->ctas;
-  if (multicast >> ctas.size() != 0)
-    refuse(origin, fmt::format("tcgen05.commit: multicast mask 0x{:x} names CTAs outside the cluster of {}", multicast,
-                               ctas.size()));
+  const u32 named = multicast_mask(thread, multicast, "tcgen05.commit", site);
   Issuer& issuer = issuer_of(thread);
+  note_issue(thread, [&] { return "tcgen05.commit" + multicast_words(named); });
   Entry entry{.kind = Entry::Kind::commit, .number = ++issuer.issued, .group = group, .origin = origin};
-  const u32 mask = multicast != 0 ? multicast : 1u << place.cta->rank;
+  const u32 mask = named != 0 ? named : 1u << place.cta->rank;
   for (const auto& target : ctas) {
     if ((mask >> target->rank & 1) == 0) continue;
     barrier_at(*target, place.offset, origin);  // reports a barrier that is not there
@@ -214,16 +219,20 @@ void TensorEngine::execute(Entry& entry) {
     else clear(entry, ctas);
     count_reads(entry, ctas);
     ++cta_.machine->counters().mmas;
-    --mmas_in_flight_;
+    for (int i = 0; i < ctas.count(); ++i) --of(*ctas.at[i]).mmas_in_flight_;
   } else if (computes()) {
     for (int i = 0; i < ctas.count(); ++i) copy_rows(entry, *ctas.at[i]);
   }
-  for (int i = 0; i < ctas.count(); ++i) of(*ctas.at[i]).memory_.landed(entry.flights[i]);
+  for (int i = 0; i < ctas.count(); ++i) {
+    of(*ctas.at[i]).memory_.landed(entry.flights[i]);
+    note_effect(*ctas.at[i], "tensor core", [&] { return fmt::format("{} is complete", name_of(entry.kind)); });
+  }
 }
 
 void TensorEngine::land(Arrival& arrival) {
   arrival.idle = true;
   --arrivals_in_flight_;
+  note_effect(*arrival.target, "tensor core", [&] { return "tcgen05.commit arrives"; });
   signal_now(*arrival.target, arrival.task.barrier, 1, 0, 0, arrival.task.origin, arrival.task.note);
 }
 

@@ -189,6 +189,7 @@ class TensorEngine final : public Engine {
   void check_access(Thread& thread, bool is_store, const TensorAccess& form, u32 address, arch::Site site) const;
   void queue(WarpQueue& warp);
   void execute_next(WarpQueue& warp);
+  static void drop_finished(WarpQueue& warp);
   u32 executed_accesses(const Thread& thread) const;
 
   Cta& cta_;

@@ -83,6 +83,9 @@ __attribute__((no_sanitize("thread"), always_inline)) constexpr u64 stack_head_o
 }
 #endif
 
+/// Marks the mask of a multicast form, so that a mask of no CTA is told from the form without one.
+inline constexpr u32 kMulticast = 1u << 16;
+
 struct EmuTable {
   u32 version;  // kEmuTableVersion
   u32 bytes;    // sizeof(EmuTable)
@@ -104,7 +107,8 @@ struct EmuTable {
 
   void (*fence)(Fence kind, Site);
 
-  // TMA: `map` is the 128-byte opaque tensor map; `multicast` is a mask of cluster ranks, 0 for this CTA only
+  // TMA: `map` is the 128-byte opaque tensor map; `multicast` is a mask of cluster ranks, with kMulticast, or 0 for
+  // this CTA only
   void (*tma_load)(const void* map, int rank, u32 barrier, u32 destination, TmaCoordinates, u32 multicast, Site);
   void (*tma_store)(const void* map, int rank, u32 source, TmaCoordinates, Site);
   void (*tma_prefetch_map)(const void* map, Site);

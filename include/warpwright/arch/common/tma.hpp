@@ -129,15 +129,15 @@ WW_DEVICE void load_3d(const TensorMap& map, MBarrier full, SharedAddress destin
 }
 WW_DEVICE void load_multicast_1d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x,
                                  CachePolicy = CachePolicy::evict_normal WW_SITE) {
-  table->tma_load(&map, 1, full.address.value, destination.value, {{x}}, mask, site);
+  table->tma_load(&map, 1, full.address.value, destination.value, {{x}}, mask | kMulticast, site);
 }
 WW_DEVICE void load_multicast_2d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x, int y,
                                  CachePolicy = CachePolicy::evict_normal WW_SITE) {
-  table->tma_load(&map, 2, full.address.value, destination.value, {{x, y}}, mask, site);
+  table->tma_load(&map, 2, full.address.value, destination.value, {{x, y}}, mask | kMulticast, site);
 }
 WW_DEVICE void load_multicast_3d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x, int y,
                                  int z, CachePolicy = CachePolicy::evict_normal WW_SITE) {
-  table->tma_load(&map, 3, full.address.value, destination.value, {{x, y, z}}, mask, site);
+  table->tma_load(&map, 3, full.address.value, destination.value, {{x, y, z}}, mask | kMulticast, site);
 }
 WW_DEVICE void store_1d(const TensorMap& map, SharedAddress source, int x WW_SITE) {
   table->tma_store(&map, 1, source.value, {{x}}, site);

@@ -41,8 +41,8 @@ struct Sm100Instructions {
   // Asynchronous, by one thread.
   void (*mma)(const UmmaCall&, Site);
   void (*copy)(CtaGroup, CopyShape, CopyUnpack, u32 address, u64 descriptor, Site);
-  // Arrives once at `barrier` when the thread's earlier MMAs and copies are complete; with a mask, at the barrier of
-  // the same offset in each CTA of it.
+  // Arrives once at `barrier` when the thread's earlier MMAs and copies are complete; with a mask (and
+  // kMulticast), at the barrier of the same offset in each CTA of it.
   void (*commit)(CtaGroup, u32 barrier, u32 multicast, Site);
 
   // Tensor memory to and from registers, by a whole warp; complete at the wait. `packed`: two 16-bit columns share a

@@ -68,11 +68,11 @@ WW_DEVICE void load_pair_3d(const TensorMap& map, MBarrier full, SharedAddress d
 }
 WW_DEVICE void load_pair_multicast_2d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x,
                                       int y, CachePolicy = CachePolicy::evict_normal WW_SITE) {
-  sm100_table->load_pair(&map, 2, full.address.value, destination.value, {{x, y}}, mask, site);
+  sm100_table->load_pair(&map, 2, full.address.value, destination.value, {{x, y}}, mask | kMulticast, site);
 }
 WW_DEVICE void load_pair_multicast_3d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x,
                                       int y, int z, CachePolicy = CachePolicy::evict_normal WW_SITE) {
-  sm100_table->load_pair(&map, 3, full.address.value, destination.value, {{x, y, z}}, mask, site);
+  sm100_table->load_pair(&map, 3, full.address.value, destination.value, {{x, y, z}}, mask | kMulticast, site);
 }
 
 }  // namespace emu

@@ -177,7 +177,7 @@ template <CtaGroup kGroup> WW_DEVICE void commit(MBarrier barrier WW_SITE) {
   sm100_table->commit(kGroup, barrier.address.value, 0, site);
 }
 template <CtaGroup kGroup> WW_DEVICE void commit_multicast(MBarrier barrier, u16 mask WW_SITE) {
-  sm100_table->commit(kGroup, barrier.address.value, mask, site);
+  sm100_table->commit(kGroup, barrier.address.value, mask | kMulticast, site);
 }
 WW_DEVICE void fence_before(WW_SITE_ONLY) { sm100_table->fence(true, site); }
 WW_DEVICE void fence_after(WW_SITE_ONLY) { sm100_table->fence(false, site); }
