@@ -26,7 +26,8 @@ GroupSizes assumed_sizes(const GroupedProblem& problem);
 /// Returns the distribution of known counts, in at most 24 shares of groups of similar size.
 GroupSizes sizes_of(std::span<const std::int64_t> counts);
 
-/// The constants are fitted to recorded times (tests/select/fit_grouped_model.cpp); clocks are at the full clock.
+/// These are estimates, not fitted to random shapes: tests/select/fit_grouped_model.cpp fits them to a result of
+/// bench/grouped_random.py, and until then `auto` does not use the model. Clocks are at the full clock.
 struct GroupedConstants {
   double launch_us = 5.0;        // until the first load has arrived, and after the last store; with the list of tiles
   double raster_us = 0.0;        // of contiguous and masked, beside it

@@ -7,6 +7,7 @@
 // A result is what bench/grouped_random.py or bench/grouped_torch.py writes.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -41,22 +42,28 @@ void print(const GroupedCases& cases, const GroupedConstants& k) {
   }
 }
 
-/// What today's rules, the model with assumed sizes, and the model with known sizes lose, for each class.
+/// What today's rules, the model with assumed sizes, and the model with known sizes lose, for each class. All three are
+/// judged by the same problems: those where the config that the rules take has a time.
 void summary(const char* what, const GroupedCases& cases, const GroupedConstants& k, bool each) {
   fmt::print("{}: {} problems, root mean square error {:.1f} %\n", what, cases.size(), 100 * error_of(cases, k));
   std::map<std::string, Loss> rules, assumed, known;
+  int unpaired = 0;
   for (const GroupedCase& one : cases) {
     GemmConfig open;
     const GroupedTime* by_rules = one.find(select::choose_grouped(one.problem, open, kGroupedSms));
     const GroupedTime &by_assumed = taken(one, one.assumed, k), &by_known = taken(one, one.known, k);
+    unpaired += by_rules == nullptr;
     for (const std::string& kind : {one.kind, std::string("all")}) {
-      if (by_rules != nullptr) rules[kind].add(by_rules->us / one.best);
+      if (by_rules == nullptr) continue;
+      rules[kind].add(by_rules->us / one.best);
       assumed[kind].add(by_assumed.us / one.best), known[kind].add(by_known.us / one.best);
     }
     if (each && by_assumed.us > 1.03 * one.best)
       fmt::print("  {:.3f} {} (rules {:.3f}, sizes known {:.3f}): {}\n", by_assumed.us / one.best, one.name,
-                 by_rules != nullptr ? by_rules->us / one.best : 0, by_known.us / one.best, to_text(by_assumed.config));
+                 by_rules != nullptr ? by_rules->us / one.best : std::nan(""), by_known.us / one.best,
+                 to_text(by_assumed.config));
   }
+  if (unpaired > 0) fmt::print("  {} problems without a time of the rules' config are not compared\n", unpaired);
   for (const auto& [kind, loss] : assumed)
     fmt::print("  {:<7} rules: {}\n          model: {}\n          model, sizes known: {}\n", kind, rules[kind].text(),
                loss.text(), known[kind].text());
