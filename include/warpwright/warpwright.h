@@ -96,7 +96,7 @@ enum {
   WW_SCALE_NV = 7             /* both e2m1, per row and 16 of K, in e4m3, and one float for each operand */
 };
 
-typedef int32_t ww_scale_type; /* storage of scales; kernels read f32 so far, others are WW_UNSUPPORTED */
+typedef int32_t ww_scale_type; /* storage of scales, which the recipe decides: 0, or e8m0 with mx and e4m3 with nv */
 enum { WW_SCALES_F32 = 0, WW_SCALES_E8M0 = 1, WW_SCALES_E4M3 = 2 };
 
 typedef int32_t ww_major; /* the contiguous extent of an operand: K, or the other one (M of A, N of B) */
@@ -131,7 +131,15 @@ typedef int32_t ww_math; /* arithmetic of the emulated tensor core: bit-exact, o
 enum { WW_MATH_EXACT = 0, WW_MATH_FP32_CHAIN = 1, WW_MATH_OFF = 2 };
 
 typedef int32_t ww_operation; /* what a plan computes: ww_gemm() and its siblings */
-enum { WW_GEMM = 1, WW_GROUPED_GEMM = 2, WW_K_GROUPED_GEMM = 3, WW_QUANTIZE = 4, WW_TRANSPOSE = 5, WW_PACK_SCALES = 6 };
+enum {
+  WW_GEMM = 1,
+  WW_GROUPED_GEMM = 2,
+  WW_K_GROUPED_GEMM = 3,
+  WW_QUANTIZE = 4,
+  WW_TRANSPOSE = 5,
+  WW_PACK_SCALES = 6,
+  WW_MICROSCALE = 7
+};
 
 /** Bits that a kernel with groups ORs into its status word. A group that breaks a rule is cut to rows that do not. */
 enum {
@@ -339,7 +347,7 @@ typedef struct ww_gemm_operands {
   void* d;
   const void* scale_a;       /* of the problem's scale_type */
   const void* scale_b;       /* likewise */
-  const float* global_scale; /* null; reserved for 4-bit types */
+  const float* global_scale; /* WW_SCALE_NV: one more factor of every product; null: 1 */
   void* workspace;
   size_t workspace_bytes;               /* of `workspace` */
   const ww_epilogue_operands* epilogue; /* null if the epilogue names no operand */

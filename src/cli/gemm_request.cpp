@@ -106,6 +106,12 @@ Result<void> check_scales(const Flags& flags, const GemmRequest& request) {
       WW_CHECK(expect_of_batch(request, request.scale_a, {p.m}, "(M,)"));
     WW_CHECK(expect_of_batch(request, request.scale_b, {p.n}, "(N,)"));
   }
+  if (is_microscaled(p.scale)) {
+    const std::int64_t scales = ceil_div(p.k, std::int64_t{scale_vector(p.scale)});
+    const bool mx = p.scale == Scale::mx;
+    WW_CHECK(expect_of_batch(request, request.scale_a, {p.m, scales}, mx ? "(M, ceil(K/32))" : "(M, ceil(K/16))"));
+    return expect_of_batch(request, request.scale_b, {p.n, scales}, mx ? "(N, ceil(K/32))" : "(N, ceil(K/16))");
+  }
   if (!is_block(p.scale)) return {};
   WW_CHECK(expect_of_batch(request, request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
   if (p.scale == Scale::block_1x128_1x128)

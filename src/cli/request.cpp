@@ -81,7 +81,8 @@ template <class T> Result<void> agree(const char* key, const std::optional<T>& i
 
 Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& request) {
   Types& t = request.types;
-  const auto types = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16, DType::tf32};
+  const auto types = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16,
+                      DType::tf32, DType::e2m1, DType::e3m2, DType::e2m3};
   WW_TRY(std::optional<DType> type, parse_type(flags.dtype, "--dtype", types));
   WW_TRY(std::optional<DType> of_b, parse_type(flags.b_dtype, "--b-dtype", types));
   if (!type && !request.a && (!request.b || of_b)) type = text.a;
@@ -103,14 +104,19 @@ Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& 
                    request.a   ? "--a"
                    : request.b ? "--b"
                                : "--config, key a",
-                   "e4m3, e5m2, bf16, f16, or f32 with --dtype tf32", "f32");
+                   "e4m3, e5m2, bf16, f16, e2m1, e3m2, e2m3, or f32 with --dtype tf32", "f32");
   WW_TRY(const std::optional<DType> out,
          parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2}));
   t.d = out ? *out : text.d.value_or(DType::bf16);
-  const Scale usual = bytes_of(t.ab) == 1 ? Scale::block_1x128_128x128 : Scale::none;
+  const Scale usual = is_packed(t.ab) || is_packed(t.b) ? Scale::mx
+                      : is_fp8(t.ab)                    ? Scale::block_1x128_128x128
+                                                        : Scale::none;
+  constexpr Scale kScales[] = {
+      Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128, Scale::block_1x128_1x128,
+      Scale::mx,   Scale::nv};
   WW_TRY(const int scale,
-         parse_choice(flags.scale, "--scale", {"none", "tensor", "row-column", "block", "block-1d"}, -1));
-  t.scale = scale >= 0 ? static_cast<Scale>(scale) : text.scale.value_or(usual);
+         parse_choice(flags.scale, "--scale", {"none", "tensor", "row-column", "block", "block-1d", "mx", "nv"}, -1));
+  t.scale = scale >= 0 ? kScales[scale] : text.scale.value_or(usual);
   WW_CHECK(agree("a", text.a, t.ab));
   WW_CHECK(agree("b", text.b, t.b));
   WW_CHECK(agree("d", text.d, t.d));
@@ -195,7 +201,7 @@ Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape,
 }
 
 Result<std::int64_t> operand_row(std::int64_t k, DType type) {
-  const std::int64_t step = 16 / bytes_of(type);
+  const std::int64_t step = is_packed(type) ? row_multiple(DType::e3m2) : row_multiple(type);
   if (k <= INT64_MAX - step) return (k + step - 1) / step * step;
   return failure(ErrorCode::invalid, "--k", "a size whose bytes fit 63 bits", fmt::format("{}", k));
 }
@@ -204,8 +210,16 @@ Result<void> check_scale_files(const Flags& flags, const Request& request) {
   for (const auto& [flag, argument, array] : {std::tuple{&flags.scale_a, "--scale-a", &request.scale_a},
                                               std::tuple{&flags.scale_b, "--scale-b", &request.scale_b}}) {
     if (*flag && request.types.scale == Scale::none)
-      return failure(ErrorCode::invalid, argument, "--scale tensor, row-column, block or block-1d with it",
+      return failure(ErrorCode::invalid, argument, "--scale tensor, row-column, block, block-1d, mx or nv with it",
                      "--scale none");
+    const Scale scale = request.types.scale;
+    if (*array && is_microscaled(scale)) {
+      const ElementKind kind = (*array)->kind;
+      if (kind != ElementKind::raw8 && !(scale == Scale::nv && kind == ElementKind::e4m3))
+        return failure(ErrorCode::invalid, argument,
+                       scale == Scale::mx ? "bytes of e8m0, 2^(byte - 127)" : "e4m3 elements", name_of(kind));
+      continue;
+    }
     if (*array && (*array)->kind != ElementKind::f32)
       return failure(ErrorCode::invalid, argument, "float32 elements", name_of((*array)->kind));
   }

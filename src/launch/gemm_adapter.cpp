@@ -156,7 +156,9 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
 }
 
 Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
-  WW_CHECK(check_global_scale(operands.global_scale));
+  if (problem_.scale != Scale::nv) WW_CHECK(check_global_scale(operands.global_scale));
+  else if (operands.global_scale != nullptr)
+    WW_CHECK(check_pointer("global_scale", operands.global_scale, alignof(float)));
   if (!pointers_) WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
   if (workspace_bytes() > 0) {
     WW_CHECK(check_pointer("workspace", operands.workspace, scheduler::kWorkspaceAlignment));
@@ -169,8 +171,9 @@ Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
   if (!pointers_) WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
   if (!pointers_) WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
   if (problem_.scale != Scale::none) {
-    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
-    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
+    const std::uint64_t alignment = is_microscaled(problem_.scale) ? kMapAlignment : alignof(float);
+    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignment));
+    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignment));
   }
   return {};
 }
@@ -267,7 +270,10 @@ OperandSpans GemmAdapter::spans() const {
   const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
   const auto operand = [&](std::size_t i, DType type, Major major, std::int64_t rows, std::int64_t ld,
                            std::int64_t batch) {
-    return OperandSpan::matrix(bytes(i), major == Major::k ? g.k : rows, ld, g.batch > 1 ? batch : 0, bytes_of(type));
+    const std::int64_t columns = major == Major::k ? g.k : rows, step = g.batch > 1 ? batch : 0;
+    if (is_packed(type))
+      return OperandSpan::matrix(bytes(i), bytes_in(type, columns), bytes_in(type, ld), bytes_in(type, step), 1);
+    return OperandSpan::matrix(bytes(i), columns, ld, step, bytes_of(type));
   };
   const bool by_column = g.d_layout == OutputLayout::column;
   const std::int64_t columns = config::output_columns(g.epilogue, g.n);
@@ -284,12 +290,18 @@ void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memor
   const bool swaps = config::swaps(config_), block = is_block(g.scale);
   const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
     if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
+    if (is_microscaled(g.scale))
+      return static_cast<std::uint64_t>((g.batch - 1) * batch + scale_bytes(rows, g.k, scale_vector(g.scale)));
     std::int64_t last = (g.batch - 1) * batch;
     if (g.scale != Scale::tensor) last += (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
     return static_cast<std::uint64_t>(last + 1) * sizeof(float);
   };
   const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
                                std::int64_t batch) {
+    if (is_packed(type))
+      return rows == 0 || columns == 0
+                 ? std::uint64_t{0}
+                 : static_cast<std::uint64_t>(bytes_in(type, (g.batch - 1) * batch + (rows - 1) * ld + columns));
     const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
     return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
   };

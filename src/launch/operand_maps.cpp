@@ -32,7 +32,7 @@ SmemSwizzle panel_swizzle(int panel_bytes) {
 }
 
 Result<void> global_scale_fault() {
-  return failure(ErrorCode::unsupported, "global_scale", "null: only 4-bit types will have one", "a pointer");
+  return failure(ErrorCode::unsupported, "global_scale", "null: only scales of nv have one", "a pointer");
 }
 
 Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment) {

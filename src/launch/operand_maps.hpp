@@ -20,7 +20,7 @@ inline Result<void> check_pointer(const char* name, const void* pointer, std::ui
 
 Result<void> global_scale_fault();
 
-/// Returns unsupported, unless it is null: no operand type here has a global scale.
+/// Returns unsupported, unless it is null, for recipes without a global scale.
 inline Result<void> check_global_scale(const float* global_scale) {
   if (global_scale == nullptr) [[likely]]
     return {};

@@ -9,6 +9,7 @@
 #include "config/config_text.hpp"
 #include "operations/dense_shapes.hpp"
 #include "operations/planned.hpp"
+#include "reference/scale_chunks.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/config/swap_ab.hpp"
 
@@ -28,9 +29,12 @@ OperandShape scale_shape(const GemmProblem& p, bool of_a) {
       return of_a ? OperandShape{DType::f32, sets * p.m, 1, 1} : OperandShape{DType::f32, sets, p.n, p.n};
     case Scale::block_1x128_128x128:
     case Scale::block_1x128_1x128:
-    case Scale::block_128x128_1x128:
+    case Scale::block_128x128_1x128: break;  // the last is refused: of kernels only
     case Scale::mx:
-    case Scale::nv: break;  // refused
+    case Scale::nv: {
+      const std::int64_t scales = ceil_div(p.k, std::int64_t{scale_vector(p.scale)});
+      return {scale_element(p.scale), sets * (of_a ? p.m : p.n), scales, scales};
+    }
   }
   return {DType::f32, sets * (of_a ? p.m : scale_rows_of_b(p)), blocks, blocks};
 }
@@ -117,6 +121,16 @@ class DenseOperation final : public PlannedOperation<GemmProblem, GemmPlan, Gemm
     made.scalar = inputs_.scalar;
     return made;
   }
+  Result<std::optional<Matrix>> stored_scales(bool of_a) const override {
+    if (!is_microscaled(problem_.scale)) return std::nullopt;
+    return chunked(of_a ? host_.scale_a : host_.scale_b, of_a ? problem_.m : problem_.n, "--m, --n");
+  }
+  Result<void> adapt_operands() override {
+    if (problem_.scale != Scale::nv) return {};
+    WW_TRY(host_.global_scale, Matrix::allocate(DType::f32, 1, 1, 1, "--scale"));
+    fill_scales(host_.global_scale, inputs_.seed, Operand::global_scale);
+    return {};
+  }
   /// D as the device has it: as on the host, or (N, M) for each matrix.
   Result<Matrix> stored_output() const {
     const GemmProblem& p = plan_->problem();
@@ -175,7 +189,7 @@ OperandBytes DenseOperation::operand_bytes() const {
   const GemmProblem p = placed();
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   const auto matrix = [&](std::int64_t rows, std::int64_t ld, std::int64_t step, DType type) {
-    return span_of({{p.batch, step}, {rows, ld}, {ld, 1}}) * bytes_of(type);
+    return bytes_in(type, span_of({{p.batch, step}, {rows, ld}, {ld, 1}}));
   };
   OperandBytes made;
   made.a = matrix(rows_of_a(p), p.lda, p.batch_a, p.a);
@@ -239,7 +253,7 @@ Result<void> DenseOperation::point_to(const OperandSet& set) {
   const GemmProblem p = placed();
   const Matrix& c = host_.epilogue.c;
   return make_pointers(set,
-                       {p.batch_a * bytes_of(p.a), p.batch_b * bytes_of(p.b),
+                       {bytes_in(p.a, p.batch_a), bytes_in(p.b, p.batch_b),
                         on_device_.epilogue.operands.batch_c * bytes_of(c.type()), p.batch_d * bytes_of(p.d)},
                        true);
 }
@@ -263,6 +277,9 @@ Result<void> DenseOperation::as_groups(std::vector<GroupRows>& groups) {
   if (p.scale == Scale::row_column) {
     WW_CHECK(repeat(host_.scale_a, p.batch * p.m));
     WW_CHECK(repeat(host_.scale_b, p.batch));
+  } else if (is_microscaled(p.scale)) {
+    WW_CHECK(repeat(host_.scale_a, p.batch * p.m));
+    WW_CHECK(repeat(host_.scale_b, p.batch * p.n));
   } else if (is_block(p.scale)) {
     WW_CHECK(repeat(host_.scale_a, p.batch * p.m));
     WW_CHECK(repeat(host_.scale_b, p.batch * scale_rows_of_b(p)));
@@ -291,6 +308,10 @@ void pack_batch(GemmProblem& p) {
   pack(p.batch_a, rows_of_a(p) * p.lda);
   pack(p.batch_b, rows_of_b(p) * p.ldb);
   pack(p.batch_d, p.m * config::output_columns(p.epilogue, p.n));
+  if (is_microscaled(p.scale)) {
+    pack(p.batch_scale_a, scale_bytes(p.m, p.k, scale_vector(p.scale)));
+    return pack(p.batch_scale_b, scale_bytes(p.n, p.k, scale_vector(p.scale)));
+  }
   pack(p.batch_scale_a, block ? p.m * blocks : vector ? p.m : 1);
   pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks : vector ? p.n : 1);
 }

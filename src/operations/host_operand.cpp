@@ -42,7 +42,7 @@ Result<Buffer> upload(const Device& device, const Matrix& matrix) {
 
 Result<void> fill_operand(const Device& device, const Buffer& buffer, DType type, std::int64_t bytes, Operand which,
                           std::uint64_t seed) {
-  const std::int64_t elements = bytes / bytes_of(type);
+  const std::int64_t elements = bytes * 8 / bits_of(type);
   if (elements == 0) return {};
   WW_TRY(const Matrix matrix, host_operand({}, {type, 1, elements, elements}, seed, which, "operands"));
   return device.upload(buffer.data(), matrix.data(), matrix.bytes());

@@ -21,9 +21,7 @@ struct OperandShape {
 
 /// The parts fit 63 bits, their sum need not.
 __extension__ using WideBytes = unsigned __int128;
-inline WideBytes bytes_of(const OperandShape& s) {
-  return WideBytes(s.rows) * WideBytes(s.ld) * WideBytes(bytes_of(s.type));
-}
+inline WideBytes bytes_of(const OperandShape& s) { return WideBytes(s.rows) * WideBytes(bytes_in(s.type, s.ld)); }
 
 /// Refuses what neither this process nor the device has memory for; `once` are the bytes of all operands.
 Result<void> check_fits(const DeviceInfo& device, WideBytes once, const char* argument);

@@ -50,8 +50,13 @@ Result<void> Operation::upload_operands(const Matrix& d) {
   const Device& device = *device_;
   WW_TRY(set_.a, operations::upload(device, host_.a));
   WW_TRY(set_.b, operations::upload(device, host_.b));
-  WW_TRY(set_.scale_a, operations::upload(device, host_.scale_a));
-  WW_TRY(set_.scale_b, operations::upload(device, host_.scale_b));
+  WW_TRY(const std::optional<Matrix> scale_a, stored_scales(true));
+  WW_TRY(const std::optional<Matrix> scale_b, stored_scales(false));
+  WW_TRY(set_.scale_a, operations::upload(device, scale_a ? *scale_a : host_.scale_a));
+  WW_TRY(set_.scale_b, operations::upload(device, scale_b ? *scale_b : host_.scale_b));
+  if (host_.global_scale.bytes() > 0) {
+    WW_TRY(on_device_.global_scale, operations::upload(device, host_.global_scale));
+  }
   WW_TRY(set_.d, operations::upload(device, d));
   return {};
 }

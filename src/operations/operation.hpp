@@ -166,6 +166,8 @@ class Operation {
   virtual Shapes shapes() const = 0;
   virtual const char* sizes_argument() const = 0;  // the flags of the sizes, which are named when memory runs out
   virtual Result<EpilogueTensors> epilogue_tensors() const { return EpilogueTensors{}; }
+  /// Returns the scales of A or B as the device has them, if that is not as the host has them.
+  virtual Result<std::optional<Matrix>> stored_scales(bool) const { return std::nullopt; }
   /// What an operation changes in its generated operands, or adds to them.
   virtual Result<void> adapt_operands() { return {}; }
   virtual std::size_t workspace_bytes() const = 0;
@@ -179,10 +181,11 @@ class Operation {
 
   struct HostTensors {
     Matrix a, b, scale_a, scale_b, d;
+    Matrix global_scale;  // nv: one float
     EpilogueTensors epilogue;
   };
   struct DeviceTensors {
-    Buffer workspace, sizes, sizes2, status;
+    Buffer workspace, sizes, sizes2, status, global_scale;
     EpilogueBuffers epilogue;
   };
   Inputs inputs_;

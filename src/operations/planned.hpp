@@ -10,6 +10,7 @@
 #include "ops/gemm_validation.hpp"
 #include "ops/grouped_validation.hpp"
 #include "warpwright/core/meta.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::operations {
 
@@ -37,7 +38,12 @@ bool halve_size(std::int64_t& size, std::int64_t least, std::int64_t step);
 inline constexpr std::int64_t kHalvedStep = 16;  // halved sizes are multiples of 16 bytes of the narrowest type
 
 /// The shortest row of `columns` elements that TMA can follow.
-inline std::int64_t row_of(std::int64_t columns, DType type) { return round_up(columns, 16 / bytes_of(type)); }
+inline std::int64_t row_of(std::int64_t columns, DType type) {
+  return round_up(columns, is_packed(type) ? row_multiple(e3m2) : row_multiple(type));
+}
+
+/// The type of the recipe's scales in memory.
+inline DType scale_element(Scale scale) { return scale == Scale::mx ? e8m0 : scale == Scale::nv ? e4m3 : f32; }
 
 /// The matrix of an operand (rows, K) as it is stored.
 inline OperandShape stored_shape(DType type, Major major, std::int64_t rows, std::int64_t k, std::int64_t ld) {
@@ -71,8 +77,9 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
     const OperandBytes bytes = operand_bytes();
     WW_CHECK(fill_operand(*device_, set.a, problem_.a, bytes.a, Operand::a, inputs_.seed));
     WW_CHECK(fill_operand(*device_, set.b, problem_.b, bytes.b, Operand::b, inputs_.seed));
-    WW_CHECK(fill_operand(*device_, set.scale_a, f32, bytes.scale_a, Operand::scale_a, inputs_.seed));
-    WW_CHECK(fill_operand(*device_, set.scale_b, f32, bytes.scale_b, Operand::scale_b, inputs_.seed));
+    const DType scales = scale_element(problem_.scale);
+    WW_CHECK(fill_operand(*device_, set.scale_a, scales, bytes.scale_a, Operand::scale_a, inputs_.seed));
+    WW_CHECK(fill_operand(*device_, set.scale_b, scales, bytes.scale_b, Operand::scale_b, inputs_.seed));
     return fill_operand(*device_, set.d, problem_.d, bytes.d, Operand::a, inputs_.seed + 1);
   }
   Result<Verification> verify(const OperandSet& set, EmuMath math, const void* before) const override {
@@ -94,6 +101,8 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   Claim host_claim(EmuMath math) const {
     Claim claim{.a = host_.a, .b = host_.b, .d = host_.d, .scale = problem_.scale, .math = math};
     if (claim.scale != Scale::none) claim.scale_a = &host_.scale_a, claim.scale_b = &host_.scale_b;
+    if (host_.global_scale.bytes() > 0) claim.global_scale = *host_.global_scale.floats();
+    if (plan_) claim.arch = plan_->config().arch;
     return claim;
   }
 
@@ -107,6 +116,7 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   virtual Operands operands_of(const OperandSet& set) const {
     Operands made{.a = set.a.data(), .b = set.b.data(), .d = set.d.data()};
     if (problem_.scale != Scale::none) made.scale_a = set.scale_a.data(), made.scale_b = set.scale_b.data();
+    made.global_scale = static_cast<const float*>(on_device_.global_scale.data());
     if constexpr (requires { made.sizes; }) {
       made.sizes = static_cast<const std::int32_t*>(on_device_.sizes.data());
       if (!groups_->layout.sizes2.empty()) made.sizes2 = static_cast<const std::int32_t*>(on_device_.sizes2.data());
@@ -121,7 +131,7 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   /// Where the scales of an element are, from the start of those of its matrix or group.
   static void add_scales(const Problem& p, std::int64_t row, std::int64_t column, DotProduct& to) {
     to.scaled = p.scale != Scale::none;
-    if (p.scale == Scale::none || p.scale == Scale::tensor) return;
+    if (p.scale == Scale::none || p.scale == Scale::tensor || is_microscaled(p.scale)) return;
     to.scale_a += row * p.scale_a_row;
     to.scale_b += column / columns_of_scale(p.scale) * p.scale_b_n;
     if (is_block(p.scale)) to.scale_a_step = p.scale_a_k, to.scale_b_step = p.scale_b_k;
@@ -131,6 +141,14 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   static void add_scale_bytes(const Problem& p, std::int64_t rows, std::int64_t k, Extent sets_of_a, Extent sets_of_b,
                               OperandBytes& to) {
     if (p.scale == Scale::none) return;
+    if (is_microscaled(p.scale)) {
+      const int vector = scale_vector(p.scale);
+      const auto bytes = [vector, k](Extent sets, std::int64_t rows_of_set) {
+        return sets.size <= 0 ? 0 : (sets.size - 1) * sets.stride + scale_bytes(rows_of_set, k, vector);
+      };
+      to.scale_a = bytes(sets_of_a, rows), to.scale_b = bytes(sets_of_b, p.n);
+      return;
+    }
     const bool block = is_block(p.scale), vectors = block || p.scale == Scale::row_column;
     const std::int64_t blocks = block ? std::max<std::int64_t>(ceil_div(k, kScaleBlock), 1) : 1;
     const std::int64_t columns = vectors ? ceil_div(p.n, std::int64_t{columns_of_scale(p.scale)}) : 1;

@@ -11,6 +11,7 @@
 #include "ops/gemm_validation.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "reference/scale_chunks.hpp"
 #include "reference/verify_epilogue.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -28,10 +29,21 @@ struct View {
   std::int64_t rows = 0, columns = 0, row_step = 0, column_step = 0;
 };
 
+const void* at(const void* base, std::int64_t elements, DType type) {
+  if (base == nullptr) return nullptr;
+  return static_cast<const std::byte*>(base) + bytes_in(type, elements);
+}
+
 Result<Matrix> copy_of(const View& v) {
   if (v.rows == 0 || v.columns == 0) return Matrix::allocate(v.type, v.rows, v.columns, v.columns, v.name);
   if (v.base == nullptr) return failure(ErrorCode::invalid, v.name, "a host pointer", "null");
   WW_TRY(Matrix made, Matrix::allocate(v.type, v.rows, v.columns, v.columns, v.name));
+  if (is_packed(v.type)) {  // K-major
+    for (std::int64_t row = 0; row < v.rows; ++row)
+      std::memcpy(made.row(row), at(v.base, row * v.row_step, v.type),
+                  static_cast<std::size_t>(bytes_in(v.type, v.columns)));
+    return made;
+  }
   const auto width = static_cast<std::int64_t>(bytes_of(v.type));
   for (std::int64_t row = 0; row < v.rows; ++row) {
     const std::byte* const from = static_cast<const std::byte*>(v.base) + row * v.row_step * width;
@@ -42,11 +54,6 @@ Result<Matrix> copy_of(const View& v) {
         std::memcpy(to + column * width, from + column * v.column_step * width, static_cast<std::size_t>(width));
   }
   return made;
-}
-
-const void* at(const void* base, std::int64_t elements, DType type) {
-  if (base == nullptr) return nullptr;
-  return static_cast<const std::byte*>(base) + elements * bytes_of(type);
 }
 
 /// (rows, k) of an operand, which is stored by rows or by k.
@@ -67,6 +74,7 @@ View matrix(const char* name, const void* base, DType type, OutputLayout layout,
 struct Product {
   std::int64_t number = 0, m = 0, n = 0, k = 0;
   View a = {}, b = {}, d = {}, scale_a = {}, scale_b = {};
+  float global_scale = 1;
   EpilogueTree epilogue = {};
   OutputLayout c_layout = OutputLayout::row;
   EpilogueOperands operands = {};  // of this product alone
@@ -80,7 +88,11 @@ void set_scales(Product& p, Scale scale, const void* a, const void* b, const Sca
   if (scale == Scale::none || p.k == 0) return;
   const std::int64_t blocks = ceil_div(p.k, ops::kScaleSpan);
   p.scale_a = {"scale_a", a, DType::f32, 1, 1, 0, 1}, p.scale_b = {"scale_b", b, DType::f32, 1, 1, 0, 1};
-  if (scale == Scale::row_column) {
+  if (is_microscaled(scale)) {  // in chunks
+    const DType type = scale == Scale::mx ? DType::e8m0 : DType::e4m3;
+    const std::int64_t scales = ceil_div(p.k, std::int64_t{scale_vector(scale)});
+    p.scale_a = {"scale_a", a, type, p.m, scales}, p.scale_b = {"scale_b", b, type, p.n, scales};
+  } else if (scale == Scale::row_column) {
     p.scale_a = {"scale_a", a, DType::f32, p.m, 1, s.a_row, 1};
     p.scale_b = {"scale_b", b, DType::f32, 1, p.n, 0, s.b_n};
   } else if (is_block(scale)) {
@@ -155,15 +167,23 @@ void add(const ref::Comparison& from, const std::string& where, std::int64_t ele
   to.max_error_of_bound = std::max(to.max_error_of_bound, from.max_error_of_bound);
 }
 
+/// The scales of `p`, in rows.
+Result<Matrix> scales_of(const View& v, Scale scale) {
+  if (!is_microscaled(scale) || v.rows == 0 || v.columns == 0) return copy_of(v);
+  if (v.base == nullptr) return failure(ErrorCode::invalid, v.name, "a host pointer", "null");
+  return ref::unchunked(v.base, v.type, v.rows, v.columns, v.name);
+}
+
 Result<void> judge(const Product& p, Scale scale, const VerifyOptions& options, Verification& to) {
   if (p.m == 0 || p.n == 0) return {};
   WW_TRY(const Matrix a, copy_of(p.a));
   WW_TRY(const Matrix b, copy_of(p.b));
   WW_TRY(const Matrix d, copy_of(p.d));
-  WW_TRY(const Matrix scale_a, copy_of(p.scale_a));
-  WW_TRY(const Matrix scale_b, copy_of(p.scale_b));
+  WW_TRY(const Matrix scale_a, scales_of(p.scale_a, scale));
+  WW_TRY(const Matrix scale_b, scales_of(p.scale_b, scale));
   ref::Claim claim{.a = a, .b = b, .d = d, .scale = p.k == 0 ? Scale::none : scale, .math = options.math};
   if (claim.scale != Scale::none) claim.scale_a = &scale_a, claim.scale_b = &scale_b;
+  claim.global_scale = p.global_scale;
   WW_TRY(const ref::EpilogueTensors tensors, tensors_of(p));
   const ref::EpilogueComparison verdict = ref::verify_product(claim, p.epilogue, {p.m, p.n, {}, {}}, tensors);
   add(verdict.verdict, verdict.where, verdict.elements, p.number, to);
@@ -280,8 +300,10 @@ Result<Verification> verify(const GemmProblem& problem, const GemmOperands& o, c
     product.b = operand("b", base(o.b, o.b_pointers, p.batch_b, p.b), p.b, p.b_major, p.n, p.k, p.ldb);
     product.d = matrix("d", base(o.d, o.d_pointers, p.batch_d, p.d), p.d, p.d_layout, p.m,
                        config::output_columns(p.epilogue, p.n), p.ldd);
-    set_scales(product, p.scale, at(o.scale_a, l * p.batch_scale_a, DType::f32),
-               at(o.scale_b, l * p.batch_scale_b, DType::f32), {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
+    const DType scales = is_microscaled(p.scale) ? DType::e8m0 : DType::f32;
+    set_scales(product, p.scale, at(o.scale_a, l * p.batch_scale_a, scales), at(o.scale_b, l * p.batch_scale_b, scales),
+               {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
+    if (p.scale == Scale::nv && o.global_scale != nullptr) product.global_scale = *o.global_scale;
     product.epilogue = p.epilogue, product.c_layout = p.c_layout;
     product.operands = of_matrix(p, o.epilogue, l);
     if (p.pointer_array) product.operands.c = o.c_pointers == nullptr ? nullptr : o.c_pointers[l];

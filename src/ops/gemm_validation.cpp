@@ -46,6 +46,7 @@ Result<void> check_scales(const GemmProblem& p) {
     WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.m, p.scale_a_row}}));
     WW_CHECK(check_scale_strides("scale_b", std::array{ScaleAxis{p.n, p.scale_b_n}}));
   }
+  if (is_microscaled(p.scale)) return check_chunked_scales(p);
   if (is_block(p.scale)) {
     const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, columns_of_scale(p.scale));
     WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.m, p.scale_a_row}, ScaleAxis{blocks, p.scale_a_k}}));
@@ -95,7 +96,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_extent("n", p.n));
   WW_CHECK(check_extent("k", p.k));
   WW_CHECK(check_dense_types(p, plain_output(p)));
-  WW_CHECK(check_scale_type(p.scale, p.scale_type));
+  WW_TRY(p.scale_type, check_scale_type(p.scale, p.scale_type));
   WW_CHECK(check_epilogue(p));
   if (p.d_layout == OutputLayout::column && is_fp8(p.d))
     return failure(ErrorCode::unsupported, "d (layout)", fmt::format("rows contiguous for {}", name_of(p.d)),
@@ -113,6 +114,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   else WW_CHECK(check_rows("ldb", "n", p.k, p.n, p.ldb, p.b));
   const StoredOutput d = stored_output(p);
   WW_CHECK(check_rows("ldd", p.d_layout == OutputLayout::row ? "n" : "m", d.rows, d.width, p.ldd, p.d));
+  WW_CHECK(check_padded_rows(p));
   WW_CHECK(check_scales(p));
   if (p.pointer_array) p.batch_a = p.batch_b = p.batch_d = 0;  // ignored
   WW_CHECK(check_batch(p));

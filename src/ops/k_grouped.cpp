@@ -70,6 +70,12 @@ Result<void> check_packing(const KGroupedProblem& p) {
 }
 
 Result<void> check(const KGroupedProblem& p) {
+  if (is_microscaled(p.scale))
+    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block-1d for groups of K",
+                   name_of(p.scale));
+  for (const auto& [name, type] : {std::pair("a (type)", p.a), std::pair("b (type)", p.b)})
+    if (is_packed(type))
+      return failure(ErrorCode::unsupported, name, "e4m3, e5m2, bf16, f16 or tf32 for groups of K", name_of(type));
   WW_CHECK(ops::check_group_count(p.groups));
   WW_CHECK(ops::check_extent("k", p.k));
   WW_CHECK(ops::check_encoding(p.encoding, p.alignment));

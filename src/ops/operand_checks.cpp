@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "config/config_text.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::ops {
 namespace {
@@ -38,35 +39,83 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale) {
 }
 
 Result<void> check_dense_types(const GemmProblem& p, DType d) {
-  const auto is_operand = [](DType t) { return t != f32 && t != e8m0 && !is_packed(t); };
-  if (!is_operand(p.a))
-    return failure(ErrorCode::unsupported, "a (type)", "e4m3, e5m2, bf16, f16 or tf32", name_of(p.a));
-  if (is_fp8(p.a) ? !is_fp8(p.b) : p.b != p.a)
+  if (p.scale == Scale::nv)
+    for (const auto& [name, type] : {std::pair("a (type)", p.a), std::pair("b (type)", p.b)})
+      if (type != e2m1) return failure(ErrorCode::unsupported, name, "e2m1 with scales of nv", name_of(type));
+  if (p.scale == Scale::mx && !is_f8f6f4(p.a))
+    return failure(ErrorCode::unsupported, "a (type)", "e4m3, e5m2, e3m2, e2m3 or e2m1 with scales of mx",
+                   name_of(p.a));
+  if (p.a == f32 || p.a == e8m0)
+    return failure(ErrorCode::unsupported, "a (type)", "e4m3, e5m2, bf16, f16, tf32, e3m2, e2m3 or e2m1", name_of(p.a));
+  if (is_f8f6f4(p.a) ? !is_f8f6f4(p.b) : p.b != p.a)
     return failure(ErrorCode::unsupported, "b (type)",
-                   is_fp8(p.a) ? "e4m3 or e5m2 beside an FP8 a" : fmt::format("{}, as a", name_of(p.a)), name_of(p.b));
+                   is_f8f6f4(p.a) ? fmt::format("e4m3, e5m2, e3m2, e2m3 or e2m1 beside {}", name_of(p.a))
+                                  : fmt::format("{}, as a", name_of(p.a)),
+                   name_of(p.b));
   if (is_fp8(d) || d == tf32 || d == e8m0 || is_packed(d))
     return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
-  if (p.scale == Scale::block_128x128_1x128 || is_microscaled(p.scale))
-    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column, block or block-1d", name_of(p.scale));
-  if (is_block(p.scale) && !is_fp8(p.a))
-    return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(p.a)),
+  if (p.scale == Scale::block_128x128_1x128)
+    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column, block, block-1d, mx or nv",
                    name_of(p.scale));
+  for (const DType type : {p.a, p.b})
+    if (is_block(p.scale) && !is_fp8(type))
+      return failure(ErrorCode::unsupported, "scale",
+                     fmt::format("none, tensor{} for {}", is_packed(type) ? ", row-column, mx or nv" : " or row-column",
+                                 name_of(type)),
+                     name_of(p.scale));
   for (const auto& [name, type, major] :
        {std::tuple("a (layout)", p.a, p.a_major), std::tuple("b (layout)", p.b, p.b_major)})
-    if (major != Major::k && is_fp8(type))
-      return failure(ErrorCode::unsupported, name, fmt::format("K-major: wgmma takes {} no other way", name_of(type)),
-                     name[0] == 'a' ? "M-major" : "N-major");
+    if (major != Major::k && is_f8f6f4(type))
+      return failure(
+          ErrorCode::unsupported, name,
+          fmt::format("K-major: {} no other way", is_fp8(type) ? fmt::format("wgmma takes {}", name_of(type))
+                                                               : fmt::format("kernels take {}", name_of(type))),
+          name[0] == 'a' ? "M-major" : "N-major");
   return {};
 }
 
-Result<void> check_scale_type(Scale scale, ScaleType type) {
-  if (scale == Scale::none || type == ScaleType::f32) return {};
-  return failure(ErrorCode::unsupported, "scale_type", "f32: no kernel here reads scales of 8 bits", name_of(type));
+Result<ScaleType> check_scale_type(Scale scale, ScaleType type) {
+  const ScaleType own = scale == Scale::mx ? ScaleType::e8m0 : scale == Scale::nv ? ScaleType::e4m3 : ScaleType::f32;
+  if (scale == Scale::none || type == ScaleType::f32 || type == own) return own;
+  return failure(ErrorCode::unsupported, "scale_type",
+                 own == ScaleType::f32 ? "f32: kernels read scales of 8 bits with mx and nv alone"
+                                       : fmt::format("{}, or f32 for the recipe's own", name_of(own)),
+                 name_of(type));
+}
+
+Result<void> check_chunked_scales(const GemmProblem& p) {
+  for (const auto& [name, stride] : {std::pair("scale_a_row", p.scale_a_row), std::pair("scale_a_k", p.scale_a_k),
+                                     std::pair("scale_b_n", p.scale_b_n), std::pair("scale_b_k", p.scale_b_k)})
+    if (stride != 0)
+      return failure(ErrorCode::unsupported, name, fmt::format("0: scales of {} lie in chunks", name_of(p.scale)),
+                     fmt::format("{}", stride));
+  for (const auto& [name, rows, stride] :
+       {std::tuple("batch_scale_a", p.m, p.batch_scale_a), std::tuple("batch_scale_b", p.n, p.batch_scale_b)}) {
+    const std::int64_t bytes = scale_bytes(rows, p.k, scale_vector(p.scale));
+    if (p.batch > 1 && stride != 0 && (stride % kScaleChunkBytes != 0 || stride < bytes))
+      return failure(ErrorCode::invalid, name,
+                     fmt::format("0, or a multiple of {} of at least {} bytes", kScaleChunkBytes, bytes),
+                     fmt::format("{}", stride));
+  }
+  return {};
+}
+
+Result<void> check_padded_rows(const GemmProblem& p) {
+  if (!is_packed(p.a) && !is_packed(p.b)) return {};
+  const bool pair = p.a == e2m1 && p.b == e2m1 && is_microscaled(p.scale);
+  const int multiple = pair ? row_multiple(e2m1) : row_multiple(e3m2);
+  const char* const why = pair ? "elements of e2m1" : "elements: TMA widens types of 4 and 6 bits by units of 128";
+  for (const auto& [name, value, type] : {std::tuple("k", p.k, p.a), std::tuple("k", p.k, p.b),
+                                          std::tuple("lda", p.lda, p.a), std::tuple("ldb", p.ldb, p.b)})
+    if (is_packed(type) && value % multiple != 0)
+      return failure(ErrorCode::unsupported, name, fmt::format("a multiple of {} {}", multiple, why),
+                     fmt::format("{}", value));
+  return {};
 }
 
 Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed) {
   if (n % 8 != 0) return failure(ErrorCode::unsupported, "n", "a multiple of 8", fmt::format("{}", n));
-  const int multiple = kRowAlignment / bytes_of(type);
+  const int multiple = row_multiple(type);
   if (packed && k % multiple != 0)
     return failure(ErrorCode::unsupported, "k",
                    fmt::format("a multiple of {} for packed {} rows", multiple, name_of(type)), fmt::format("{}", k));
@@ -75,8 +124,7 @@ Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool pa
 
 Result<void> check_rows(const char* stride_name, const char* width_name, std::int64_t rows, std::int64_t width,
                         std::int64_t stride, DType type) {
-  const int element = bytes_of(type);
-  const int multiple = kRowAlignment / element;
+  const int multiple = row_multiple(type), element = (bits_of(type) + 7) / 8;
   if (stride < width)
     return failure(ErrorCode::invalid, stride_name, fmt::format("at least {} = {}", width_name, width),
                    fmt::format("{}", stride));
@@ -95,8 +143,7 @@ Result<void> check_rows(const char* stride_name, const char* width_name, std::in
 
 Result<void> check_groups(const char* stride_name, std::int64_t groups, std::int64_t stride, std::int64_t rows,
                           std::int64_t row_stride, DType type) {
-  const int element = bytes_of(type);
-  const int multiple = kRowAlignment / element;
+  const int multiple = row_multiple(type), element = (bits_of(type) + 7) / 8;
   if (stride < 0) return failure(ErrorCode::invalid, stride_name, "at least 0 elements", fmt::format("{}", stride));
   if (groups > 1 && rows > 0 && stride % multiple != 0)
     return failure(ErrorCode::unsupported, stride_name,

@@ -27,8 +27,14 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale);
 /// that are not K-major.
 Result<void> check_dense_types(const GemmProblem& problem, DType d);
 
-/// Scales of a type that kernels read.
-Result<void> check_scale_type(Scale scale, ScaleType type);
+/// Returns the type of the recipe's scales, or the reason why `type` is none that kernels read. f32 leaves it open.
+Result<ScaleType> check_scale_type(Scale scale, ScaleType type);
+
+/// Checks what mx and nv require beside types: scales in chunks, whose strides are 0.
+Result<void> check_chunked_scales(const GemmProblem& problem);
+
+/// Checks K and row strides where a type of 4 or 6 bits has another beside it, as which it is padded to bytes.
+Result<void> check_padded_rows(const GemmProblem& problem);
 
 /// Checks that N is a multiple of 8 and, if rows are `packed`, that K is a multiple of 16 bytes.
 Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed);

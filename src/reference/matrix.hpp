@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row-major matrix in host memory, rows `ld` elements apart. Elements between `cols` and `ld` are zero bytes.
+// A row-major matrix in host memory, rows `ld` elements apart. Elements between `cols` and `ld` are zeros. Rows of
+// packed types (e2m1, e3m2, e2m3) have whole bytes: `ld` is a multiple of elements_per_unit().
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,10 @@ class Matrix {
     if (!matrix.data_)
       return failure(ErrorCode::could_not_finish, argument, fmt::format("{} bytes of memory", matrix.bytes()),
                      "an allocation that failed");
-    for (std::int64_t row = 0; row < rows && ld > cols; ++row)
-      std::memset(matrix.row(row) + cols * bytes_of(type), 0, static_cast<std::size_t>((ld - cols) * bytes_of(type)));
+    if (is_packed(type)) std::memset(matrix.data(), 0, matrix.bytes());
+    else
+      for (std::int64_t row = 0; row < rows && ld > cols; ++row)
+        std::memset(matrix.row(row) + cols * bytes_of(type), 0, static_cast<std::size_t>((ld - cols) * bytes_of(type)));
     return matrix;
   }
 
@@ -39,11 +42,12 @@ class Matrix {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
   std::int64_t ld() const { return ld_; }
-  std::size_t bytes() const { return static_cast<std::size_t>(rows_ * ld_ * bytes_of(type_)); }
+  std::size_t bytes() const { return static_cast<std::size_t>(rows_ * row_bytes()); }
+  std::int64_t row_bytes() const { return bytes_in(type_, ld_); }  // from one row to the next
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
-  std::byte* row(std::int64_t i) { return data_.get() + i * ld_ * bytes_of(type_); }
-  const std::byte* row(std::int64_t i) const { return data_.get() + i * ld_ * bytes_of(type_); }
+  std::byte* row(std::int64_t i) { return data_.get() + i * row_bytes(); }
+  const std::byte* row(std::int64_t i) const { return data_.get() + i * row_bytes(); }
   const float* floats() const { return reinterpret_cast<const float*>(data_.get()); }
   float* floats() { return reinterpret_cast<float*>(data_.get()); }
 
@@ -53,8 +57,8 @@ class Matrix {
   std::unique_ptr<std::byte[]> data_;
 };
 
-/// Returns the packed transpose of every `rows` rows, which form one matrix each. `argument` is named when memory runs
-/// out.
+/// Returns the packed transpose of every `rows` rows, which form one matrix each, of a type of whole bytes.
+/// `argument` is named when memory runs out.
 inline Result<Matrix> transposed(const Matrix& matrix, std::int64_t rows, const std::string& argument) {
   const std::int64_t cols = matrix.cols(), count = rows == 0 ? 1 : matrix.rows() / rows;
   const auto width = static_cast<std::size_t>(bytes_of(matrix.type()));

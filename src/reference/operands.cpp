@@ -87,10 +87,10 @@ template <class Bits> void fill_between(std::vector<Bits>& table, DType type, in
 template <class Bits> std::vector<Bits> quantile_table(DType type) {
   std::vector<Bits> table(kQuantiles);
   constexpr int kMedian = kQuantiles / 2;
-  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  const Bits sign = static_cast<Bits>(Bits{1} << (bits_of(type) - 1));
   for (const int i : {kMedian, kQuantiles - 1}) table[i] = quantile<Bits>(type, i);
   fill_between(table, type, kMedian, kQuantiles - 1);
-  for (int i = 0; i < kMedian; ++i) table[i] = static_cast<Bits>(table[kQuantiles - 1 - i] | kSign);
+  for (int i = 0; i < kMedian; ++i) table[i] = static_cast<Bits>(table[kQuantiles - 1 - i] | sign);
   return table;
 }
 
@@ -116,9 +116,20 @@ template <class Bits> void fill_with_table(Matrix& matrix, std::uint64_t seed, O
   });
 }
 
+/// Of packed types; a matrix of their codes, one a byte, is filled first.
+void fill_packed(Matrix& matrix, std::uint64_t seed, Operand which) {
+  const std::vector<std::uint8_t> table = quantile_table<std::uint8_t>(matrix.type());
+  parallel_for(matrix.rows(), [&](std::int64_t row) {
+    const std::uint64_t key = row_key(seed, which, row);
+    for (std::int64_t column = 0; column < matrix.cols(); ++column)
+      set_packed_code(matrix.type(), matrix.row(row), column, table[draw(key, column / 4) >> column % 4 * 16 & 0xffff]);
+  });
+}
+
 }  // namespace
 
 void fill_normal(Matrix& matrix, std::uint64_t seed, Operand which) {
+  if (is_packed(matrix.type())) return fill_packed(matrix, seed, which);
   switch (bytes_of(matrix.type())) {
     case 1: return fill_with_table<std::uint8_t>(matrix, seed, which);
     case 2: return fill_with_table<std::uint16_t>(matrix, seed, which);
@@ -129,11 +140,15 @@ void fill_normal(Matrix& matrix, std::uint64_t seed, Operand which) {
 void fill_scales(Matrix& matrix, std::uint64_t seed, Operand which) {
   for (std::int64_t row = 0; row < matrix.rows(); ++row) {
     const std::uint64_t key = row_key(seed, which, row);
-    float* out = reinterpret_cast<float*>(matrix.row(row));
+    std::byte* const out = matrix.row(row);
     for (std::int64_t column = 0; column < matrix.cols(); ++column) {
       const std::uint64_t bits = draw(key, column);
-      const std::uint32_t exponent = 127 - 2 + static_cast<std::uint32_t>(bits >> 62);
-      out[column] = std::bit_cast<float>(exponent << 23 | static_cast<std::uint32_t>(bits & 0x7fffff));
+      const std::uint32_t exponent = static_cast<std::uint32_t>(bits >> 62);  // of 1/4, plus this
+      if (matrix.type() == DType::e8m0) out[column] = static_cast<std::byte>(127 - 2 + exponent);
+      else if (matrix.type() == DType::e4m3) out[column] = static_cast<std::byte>((7 - 2 + exponent) << 3 | (bits & 7));
+      else
+        reinterpret_cast<float*>(out)[column] =
+            std::bit_cast<float>((127 - 2 + exponent) << 23 | static_cast<std::uint32_t>(bits & 0x7fffff));
     }
   }
 }

@@ -18,6 +18,7 @@ namespace ww::ref {
 
 /// `d` = scale (a . b^T); a is (M, K), b is (N, K), d is (M, N). Scales: none; (1, 1) each; (M, 1) and (1, N); or
 /// scale_a (M, ceil(K/128)) and scale_b (ceil(N/128), ceil(K/128)) or, with Scale::block_1x128_1x128, (N, ceil(K/128)).
+/// mx and nv: bytes, scale_a (M, ceil(K/32)) and scale_b (N, ceil(K/32)), or K/16 and a factor `global_scale`.
 /// With `groups`, b is (G N, K), and scale_b has the rows of one group after those of the one before; per tensor either
 /// scale may have one row for each group. Rows of d in no group must hold `outside` in every byte.
 struct Claim {
@@ -34,6 +35,8 @@ struct Claim {
   // in no group are checked.
   double* reference = nullptr;
   double* error = nullptr;
+  float global_scale = 1;  // nv
+  Arch arch = Arch::sm90;  // whose tensor core computed d
   std::int64_t columns() const {
     return reference ? b.rows() / (groups ? static_cast<std::int64_t>(groups->size()) : 1) : d.cols();
   }

@@ -42,7 +42,7 @@ struct Reduction {
 };
 
 double element(const Matrix& matrix, std::int64_t row, std::int64_t column) {
-  return decode(matrix.type(), matrix.row(row) + column * bytes_of(matrix.type()));
+  return decode_at(matrix.type(), matrix.row(row), column);
 }
 
 /// One matrix of a batch, or one group of rows.

@@ -79,7 +79,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
 /// Returns the bytes read from HBM: everything once or, if L2 cannot hold more, what the tiles of each wave need.
 /// `at_once` counts the tiles of a wave; a part of a tile counts as one.
 double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, const CostConstants& k) {
-  const double element = bytes_of(p.a), batch = static_cast<double>(p.batch);
+  const double element = bits_of(p.a) / 8.0, batch = static_cast<double>(p.batch);
   const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
   const double d =
       static_cast<double>(p.m) * static_cast<double>(config::output_columns(p.epilogue, p.n)) * bytes_of(p.d) * batch;

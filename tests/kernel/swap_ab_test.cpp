@@ -254,7 +254,8 @@ TEST(SwapAb, RefusalsAreOneSentence) {
   p.epilogue = evt::quantise(evt::acc);
   refused(p, "swap_ab=on", "D in FP8");
   refused({.m = 8, .n = 256, .k = 128}, "swap_ab=on,tile=96x16x0", "64 or 128 rows");
-  refused({.m = 8, .n = 256, .k = 128, .scale = Scale::block_128x128_1x128}, "", "row-column, block or block-1d");
+  refused({.m = 8, .n = 256, .k = 128, .scale = Scale::block_128x128_1x128}, "",
+          "row-column, block, block-1d, mx or nv");
 }
 
 TEST(SwapAb, AutoTakesItForFewRowsAndOnRequest) {

@@ -50,6 +50,10 @@ WW_HOST_DEVICE constexpr int elements_per_unit(DType type) {
   return bits_of(type) == 4 ? 2 : bits_of(type) == 6 ? 4 : 1;
 }
 
+/// Returns the elements of which K and the rows of an operand are multiples: 16 bytes of them, and 128 of e3m2 and
+/// e2m3, which TMA widens by units of 128.
+WW_HOST_DEVICE constexpr int row_multiple(DType type) { return bits_of(type) == 6 ? 128 : 16 * 8 / bits_of(type); }
+
 /// Returns whether the type is e4m3 or e5m2; any mix of the two can be multiplied.
 WW_HOST_DEVICE constexpr bool is_fp8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
 /// Returns whether tcgen05.mma of kind f8f6f4 takes the type, in any mix: e4m3, e5m2, e3m2, e2m3 and e2m1.

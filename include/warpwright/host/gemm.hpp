@@ -15,11 +15,12 @@
 
 namespace ww {
 
-/// The storage type of scales. Kernels read f32 so far; the other types are refused as unsupported.
+/// The storage type of scales. It follows from the recipe: e8m0 with Scale::mx, e4m3 with Scale::nv, else f32. A
+/// problem may name it or leave f32; another type is refused as unsupported.
 enum class ScaleType {
   f32,   // FP32
   e8m0,  // a power of two in 8 bits: MXFP8, MXFP4
-  e4m3,  // NVFP4, together with a global scale
+  e4m3,  // NVFP4; the sign is ignored
 };
 /// Returns "f32", "e8m0" or "e4m3".
 const char* name_of(ScaleType type);
@@ -35,11 +36,15 @@ struct GemmProblem {
   //   row_column:  scale_a[row * scale_a_row], scale_b[n * scale_b_n]
   //   block:       scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
   //                kb = k / 128; nb = n / 128 with block_1x128_128x128, n with block_1x128_1x128
+  //   mx, nv:      bytes in chunks of 512 (core/scale_chunks.hpp), of (M, ceil(K/32)) and (N, ceil(K/32)) scales, or
+  //                K/16; these strides are 0. Padding may hold any byte but NaN (255 of e8m0, 127 of e4m3)
   // If both strides of an operand are 0, its scales are packed row-major. row_column: (M) and (N). block: (M,
   // ceil(K/128)) for A; (ceil(N/128), ceil(K/128)) or (N, ceil(K/128)) for B. A row stride of 1 makes the scales M- or
   // N-major.
   std::int64_t scale_a_row = 0, scale_a_k = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0;
+  // Rows of e2m1, e3m2 and e2m3 are packed: strides count elements all the same, and K and the strides are multiples of
+  // row_multiple(type). Beside another type, e2m1 has multiples of 128.
   // mn: A is stored as (K, M) and B as (K, N); lda and ldb are the strides of those rows. Only for 16-bit operands and
   // tf32.
   Major a_major = Major::k, b_major = Major::k;
@@ -51,7 +56,8 @@ struct GemmProblem {
   // not choose.
   OutputLayout c_layout = OutputLayout::row;
   // `batch` products of this shape. The strides are elements between consecutive matrices, or between their scales; 0 =
-  // all share one. The matrices of D are disjoint: one after another, or side by side within its stored rows.
+  // all share one. Scales of mx and nv: bytes, multiples of 512. The matrices of D are disjoint: one after another, or
+  // side by side within its stored rows.
   std::int64_t batch = 1;
   std::int64_t batch_a = 0, batch_b = 0, batch_d = 0;
   std::int64_t batch_scale_a = 0, batch_scale_b = 0;
@@ -73,7 +79,8 @@ struct GemmOperands {
   // Of GemmProblem::scale_type.
   const void* scale_a = nullptr;
   const void* scale_b = nullptr;
-  const float* global_scale = nullptr;  // 4-bit types: one more factor of every product; null: 1
+  const float* global_scale = nullptr;  // nv: a float, the product of both tensors' scales, which multiplies every
+                                        // product; null: 1
   // GemmPlan::workspace_bytes() bytes, 256-byte aligned, which the caller zeroes once. Every run resets its counters to
   // zero, so that a captured graph may be replayed. After a run that failed, zero the workspace again.
   void* workspace = nullptr;
