@@ -118,10 +118,35 @@ typedef struct ww_pack_scales_operands {
   const int32_t* sizes; /* with groups: [G] on the device */
 } ww_pack_scales_operands;
 
+/** A cast to MXFP8, MXFP6, MXFP4 (a power of two for each 32 elements of a row) or NVFP4 (an e4m3 number for each 16):
+ * q = x / scale, for x [batch, M, K]. Strides are in elements. Rows of packed types start at bytes. */
+typedef struct ww_microscale_problem {
+  size_t struct_size;
+  int64_t m, k;
+  int64_t batch;     /* 0: 1 */
+  ww_dtype x_type;   /* WW_BF16, WW_F16 or WW_F32 */
+  ww_dtype q_type;   /* WW_SCALE_MX: E4M3, E5M2, E3M2, E2M3 or E2M1; WW_SCALE_NV: E2M1 */
+  ww_scale scale;    /* WW_SCALE_MX or WW_SCALE_NV */
+  int32_t row_major; /* not 0: scales (M, ceil(K/32)) or (M, ceil(K/16)); 0: chunks of 128 rows x 4 scales, as products
+                      * read them: scale j of row r of a chunk at byte 16 (r % 32) + 4 (r / 32) + j, padding 0 */
+  int64_t ldx, ldq;  /* 0: K */
+  int64_t batch_x, batch_q, batch_scales; /* the last in bytes; 0: packed */
+} ww_microscale_problem;
+
+/** Device pointers. The outputs overlap nothing. */
+typedef struct ww_microscale_operands {
+  size_t struct_size;
+  const void* x; /* [batch, M, K] */
+  void* q;       /* [batch, M, K] */
+  uint8_t* scales;
+  const float* tensor_scale; /* WW_SCALE_NV: a positive factor of all results, such as amax / (448 * 6); null: 1 */
+} ww_microscale_operands;
+
 /** As ww_gemm_can_implement() and its siblings. Options have no config here. */
 WW_API ww_status ww_quantize_can_implement(const ww_quantize_problem* problem, const ww_options* options);
 WW_API ww_status ww_transpose_can_implement(const ww_transpose_problem* problem, const ww_options* options);
 WW_API ww_status ww_pack_scales_can_implement(const ww_pack_scales_problem* problem, const ww_options* options);
+WW_API ww_status ww_microscale_can_implement(const ww_microscale_problem* problem, const ww_options* options);
 
 /** Stores the columns of the transpose of a quantisation: M, or an upper bound of the padded groups' sum. */
 WW_API ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns);
@@ -148,6 +173,13 @@ WW_API ww_status ww_pack_scales_cached(ww_device device, const ww_pack_scales_pr
 WW_API ww_status ww_pack_scales_run(ww_plan plan, const ww_pack_scales_operands* operands, void* stream);
 WW_API ww_status ww_pack_scales(ww_device device, const ww_pack_scales_problem* problem, const ww_options* options,
                                 const ww_pack_scales_operands* operands, void* stream);
+WW_API ww_status ww_microscale_plan(ww_device device, const ww_microscale_problem* problem, const ww_options* options,
+                                    ww_plan* plan);
+WW_API ww_status ww_microscale_cached(ww_device device, const ww_microscale_problem* problem, const ww_options* options,
+                                      void* stream, ww_plan* plan);
+WW_API ww_status ww_microscale_run(ww_plan plan, const ww_microscale_operands* operands, void* stream);
+WW_API ww_status ww_microscale(ww_device device, const ww_microscale_problem* problem, const ww_options* options,
+                               const ww_microscale_operands* operands, void* stream);
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@
 #include "warpwright/host/k_grouped.hpp"
 #include "warpwright/host/kernel.hpp"
 #include "warpwright/host/launch.hpp"
+#include "warpwright/host/microscale.hpp"
 #include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/prepare.hpp"
 #include "warpwright/host/quantize.hpp"

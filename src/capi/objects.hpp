@@ -14,6 +14,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/microscale.hpp"
 #include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
@@ -37,7 +38,7 @@ struct DeviceObject {
 };
 
 struct PlanObject {
-  std::variant<GemmPlan, GroupedPlan, KGroupedPlan, QuantizePlan, TransposePlan, PackScalesPlan> plan;
+  std::variant<GemmPlan, GroupedPlan, KGroupedPlan, QuantizePlan, TransposePlan, PackScalesPlan, MicroscalePlan> plan;
   std::shared_ptr<const DeviceState> device;
   std::string config = {};
   std::size_t workspace_bytes = 0;

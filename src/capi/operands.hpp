@@ -6,6 +6,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/microscale.hpp"
 #include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
@@ -67,6 +68,13 @@ inline ww_status read_operands(const ww_pack_scales_operands* given, PackScalesO
   Given<ww_pack_scales_operands> from;
   WW_C_PASS(from.read("operands", given));
   to = {from->scales, from->packed, from->sizes};
+  return WW_OK;
+}
+
+inline ww_status read_operands(const ww_microscale_operands* given, MicroscaleOperands& to) {
+  Given<ww_microscale_operands> from;
+  WW_C_PASS(from.read("operands", given));
+  to = {from->x, from->q, from->scales, from->tensor_scale};
   return WW_OK;
 }
 

@@ -23,6 +23,7 @@ WW_C_TYPES(KGrouped, plan_k_grouped);
 WW_C_TYPES(Quantize, plan_quantize);
 WW_C_TYPES(Transpose, plan_transpose);
 WW_C_TYPES(PackScales, plan_pack_scales);
+WW_C_TYPES(Microscale, plan_microscale);
 
 bool has_elements(const GemmProblem& p) { return p.m > 0 && p.n > 0 && p.batch > 0; }
 bool has_elements(const GroupedProblem& p) { return p.total_rows() > 0 && p.n > 0 && (p.groups > 0 || p.zero_outside); }
@@ -30,6 +31,7 @@ bool has_elements(const KGroupedProblem& p) { return p.m > 0 && p.n > 0 && p.gro
 bool has_elements(const QuantizeProblem& p) { return p.groups > 0 || (p.m > 0 && p.k > 0 && p.batch > 0); }
 bool has_elements(const TransposeProblem& p) { return p.n > 0 && p.k > 0 && p.batch > 0; }
 bool has_elements(const PackScalesProblem& p) { return p.m > 0 && p.words > 0 && p.batch > 0; }
+bool has_elements(const MicroscaleProblem& p) { return p.m > 0 && p.k > 0 && p.batch > 0; }
 
 template <class Plan> std::size_t workspace_of(const Plan& plan) {
   if constexpr (requires { plan.workspace_bytes(); }) return plan.workspace_bytes();
@@ -37,7 +39,8 @@ template <class Plan> std::size_t workspace_of(const Plan& plan) {
 }
 
 const char* operation_name(std::size_t index) {
-  static constexpr const char* kNames[] = {"gemm", "grouped", "k-grouped", "quantize", "transpose", "pack-scales"};
+  static constexpr const char* kNames[] = {"gemm",      "grouped",     "k-grouped", "quantize",
+                                           "transpose", "pack-scales", "microscale"};
   return kNames[index];
 }
 
@@ -254,6 +257,7 @@ WW_C_OPERATION(k_grouped, ww::KGroupedPlan)
 WW_C_OPERATION(quantize, ww::QuantizePlan)
 WW_C_OPERATION(transpose, ww::TransposePlan)
 WW_C_OPERATION(pack_scales, ww::PackScalesPlan)
+WW_C_OPERATION(microscale, ww::MicroscalePlan)
 
 ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns) {
   return guarded([&] { return quantize_columns(problem, columns); });
@@ -270,8 +274,8 @@ ww_status ww_plan_config(ww_plan plan, const char** config) {
 ww_status ww_plan_operation(ww_plan plan, ww_operation* operation) {
   return guarded([&] {
     return query(plan, "operation", operation, [](const PlanObject& object) {
-      static constexpr ww_operation kOperations[] = {WW_GEMM,     WW_GROUPED_GEMM, WW_K_GROUPED_GEMM,
-                                                     WW_QUANTIZE, WW_TRANSPOSE,    WW_PACK_SCALES};
+      static constexpr ww_operation kOperations[] = {WW_GEMM,      WW_GROUPED_GEMM, WW_K_GROUPED_GEMM, WW_QUANTIZE,
+                                                     WW_TRANSPOSE, WW_PACK_SCALES,  WW_MICROSCALE};
       return kOperations[object.plan.index()];
     });
   });

@@ -149,6 +149,18 @@ Result<PackScalesProblem> to_problem(const ww_pack_scales_problem& from) {
   return to;
 }
 
+Result<MicroscaleProblem> to_problem(const ww_microscale_problem& from) {
+  MicroscaleProblem to;
+  to.m = from.m, to.k = from.k, to.batch = from.batch == 0 ? 1 : from.batch;
+  WW_TRY(to.x, to_dtype("x_type", from.x_type));
+  WW_TRY(to.q, to_dtype("q_type", from.q_type));
+  WW_TRY(to.scale, to_scale(from.scale));
+  to.chunked = from.row_major == 0;
+  to.ldx = from.ldx, to.ldq = from.ldq;
+  to.batch_x = from.batch_x, to.batch_q = from.batch_q, to.batch_scales = from.batch_scales;
+  return to;
+}
+
 Result<GemmOptions> to_options(const ww_options& from) {
   GemmOptions to;
   to.sms = from.sms;
@@ -191,6 +203,7 @@ Result<QuantizeOptions> without_config(const ww_options& from) {
 Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&) { return without_config(from); }
 Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&) { return without_config(from); }
 Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem&) { return without_config(from); }
+Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem&) { return without_config(from); }
 
 namespace {
 
@@ -206,6 +219,7 @@ constexpr ww_operation operation_of(const ww_k_grouped_problem&) { return WW_K_G
 constexpr ww_operation operation_of(const ww_quantize_problem&) { return WW_QUANTIZE; }
 constexpr ww_operation operation_of(const ww_transpose_problem&) { return WW_TRANSPOSE; }
 constexpr ww_operation operation_of(const ww_pack_scales_problem&) { return WW_PACK_SCALES; }
+constexpr ww_operation operation_of(const ww_microscale_problem&) { return WW_MICROSCALE; }
 void clear_epilogue(ww_gemm_problem& problem) { problem.epilogue = nullptr; }
 void clear_epilogue(ww_grouped_problem& problem) { problem.epilogue = nullptr; }
 template <class CProblem> void clear_epilogue(CProblem&) {}
@@ -238,5 +252,6 @@ template PlanKey key_of(const ww_k_grouped_problem&, const ww_options&);
 template PlanKey key_of(const ww_quantize_problem&, const ww_options&);
 template PlanKey key_of(const ww_transpose_problem&, const ww_options&);
 template PlanKey key_of(const ww_pack_scales_problem&, const ww_options&);
+template PlanKey key_of(const ww_microscale_problem&, const ww_options&);
 
 }  // namespace ww::capi

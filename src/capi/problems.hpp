@@ -8,6 +8,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/microscale.hpp"
 #include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
@@ -19,6 +20,7 @@ Result<KGroupedProblem> to_problem(const ww_k_grouped_problem& from);
 Result<QuantizeProblem> to_problem(const ww_quantize_problem& from);
 Result<TransposeProblem> to_problem(const ww_transpose_problem& from);
 Result<PackScalesProblem> to_problem(const ww_pack_scales_problem& from);
+Result<MicroscaleProblem> to_problem(const ww_microscale_problem& from);
 
 /// Options without a config.
 Result<GemmOptions> to_options(const ww_options& from);
@@ -28,6 +30,7 @@ template <class Problem> Result<GemmOptions> to_options(const ww_options& from, 
 Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem& problem);
 Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem& problem);
 Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem& problem);
+Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem& problem);
 
 /// A problem and its options, as every function with both takes them.
 template <class CProblem> struct Request {

@@ -20,7 +20,7 @@ int make(PyObject* module) {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
   const bool made = registered == 0 && intern_arguments() && add_exceptions(module) && add_device_type(module) &&
                     add_plan_type(module) && add_operations(module) && add_tools(module) && add_quantize(module) &&
-                    add_pack_scales(module) && add_jax(module) && add_torch(module) &&
+                    add_pack_scales(module) && add_microscale(module) && add_jax(module) && add_torch(module) &&
                     PyModule_AddStringConstant(module, "__version__", ww_version()) == 0;
   if (!made && PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ImportError, "warpwright._native was not made");
   return made ? 0 : -1;

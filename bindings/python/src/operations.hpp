@@ -8,6 +8,7 @@ namespace wwpy {
 
 bool add_operations(PyObject* module);
 bool add_pack_scales(PyObject* module);
+bool add_microscale(PyObject* module);
 bool add_quantize(PyObject* module);
 bool add_tools(PyObject* module);
 

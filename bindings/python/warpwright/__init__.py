@@ -37,6 +37,7 @@ from ._native import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # at run time __getattr__ imports these when they are first used, because dataclasses take 30 ms
+    from ._microscale import quantize_mx, quantize_nv
     from ._problems import GemmProblem, GroupedProblem, KGroupedProblem, Options
     from ._tools import can_implement, check, check_kernel, configs, explain, prepare, version
 
@@ -73,6 +74,8 @@ __all__ = [
     "prepare",
     "quantize_128x128",
     "quantize_1x128",
+    "quantize_mx",
+    "quantize_nv",
     "source_hash",
     "transpose_fp8",
     "version",
@@ -82,6 +85,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in ("GemmProblem", "GroupedProblem", "KGroupedProblem", "Options"):
         from . import _problems as module
+    elif name in ("quantize_mx", "quantize_nv"):
+        from . import _microscale as module  # type: ignore[no-redef]
     elif name in ("can_implement", "check", "check_kernel", "configs", "explain", "prepare", "version"):
         from . import _tools as module  # type: ignore[no-redef]
     else:

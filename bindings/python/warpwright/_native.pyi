@@ -301,6 +301,18 @@ def check_kernel(
 def pack_scales(
     scales: Any, packed: Any, sizes: Any, span: int, device: Device | str | None, stream: Any, /
 ) -> None: ...
+def microscale(
+    x: Any,
+    out: Any,
+    out_scales: Any,
+    tensor_scale: Any,
+    dtype: str,
+    scale: str,
+    row_major: bool,
+    device: Device | str | None,
+    stream: Any,
+    /,
+) -> None: ...
 def quantize_1x128(
     x: Any,
     *,
