@@ -379,6 +379,8 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
     static_cast<kernel::GemmParams&>(scaled) = params;
     WW_CHECK(encode_scales(operands, scaled.scales));
     scaled.gemm.scale_a = given.global_scale;
+    if (device_.info().emulated && given.global_scale != nullptr)
+      memory.add({"global_scale", given.global_scale, sizeof(float), false});
     launch.params = &scaled;
   }
   launch.memory = memory;

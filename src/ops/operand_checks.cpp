@@ -91,10 +91,11 @@ Result<void> check_chunked_scales(const GemmProblem& p) {
                      fmt::format("{}", stride));
   for (const auto& [name, rows, stride] :
        {std::tuple("batch_scale_a", p.m, p.batch_scale_a), std::tuple("batch_scale_b", p.n, p.batch_scale_b)}) {
-    const std::int64_t bytes = scale_bytes(rows, p.k, scale_vector(p.scale));
-    if (p.batch > 1 && stride != 0 && (stride % kScaleChunkBytes != 0 || stride < bytes))
+    const int vector = scale_vector(p.scale);
+    const std::int64_t bytes = scale_bytes(rows, p.k, vector), block = scale_bytes(1, p.k, vector);
+    if (p.batch > 1 && stride != 0 && (p.k == 0 || stride % block != 0 || stride < bytes))
       return failure(ErrorCode::invalid, name,
-                     fmt::format("0, or a multiple of {} of at least {} bytes", kScaleChunkBytes, bytes),
+                     fmt::format("0, or at least {} bytes in multiples of {}, the scales of 128 rows", bytes, block),
                      fmt::format("{}", stride));
   }
   return {};

@@ -9,7 +9,8 @@ namespace wwpy {
 namespace {
 
 PyTypeObject* device_type = nullptr;
-std::vector<DeviceObject*> defaults;  // [0] emulated, [1 + N] cuda:N
+std::vector<DeviceObject*> defaults;  // [0] emu:sm90, [1] emu:sm100, [2 + N] cuda:N
+constexpr const char* kEmulated[] = {"emu:sm90", "emu:sm100"};
 
 DeviceObject* wrap(PyTypeObject* type, const char* name, const ww_device_options* options) {
   ww_device handle = nullptr;
@@ -145,7 +146,8 @@ bool add_device_type(PyObject* module) {
       {Py_tp_doc,
        const_cast<char*>(
            "Device(name=\"auto\", *, cache_dir=None, seed=0, schedule=\"\", math=\"exact\", pct_depth=0, "
-           "threads=0, sms=0)\n--\n\nA device on which kernels run: \"auto\", \"cuda:N\" or \"emu:sm90\".\n\n"
+           "threads=0, sms=0)\n--\n\nA device on which kernels run: \"auto\", \"cuda:N\", \"emu:sm90\" or "
+           "\"emu:sm100\".\n\n"
            "The operations find their device by their tensors; one that is made here may be given to them\n"
            "as device=. `name` \"auto\" is a GPU if there is one, else the emulated device. cache_dir is the folder\n"
            "of compiled kernels (None: WARPWRIGHT_CACHE_DIR, else ~/.cache/warpwright). The others are settings of\n"
@@ -171,9 +173,10 @@ bool add_device_type(PyObject* module) {
 
 namespace {
 
-/// Reads "emu:sm90" or "cuda:<ordinal>". False: another name, such as "auto".
+/// Reads "emu:sm90", "emu:sm100" or "cuda:<ordinal>". False: another name, such as "auto".
 bool place_named(const char* name, Place& place) {
-  if (std::strcmp(name, "emu:sm90") == 0) return place = {false, 0}, true;
+  for (const char* const emulated : kEmulated)
+    if (std::strcmp(name, emulated) == 0) return place = {false, 0}, true;
   if (std::strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9' || std::strlen(name) > 9) return false;
   for (const char* digit = name + 5; *digit != '\0'; ++digit)
     if (*digit < '0' || *digit > '9') return false;
@@ -197,7 +200,7 @@ DeviceObject* open_device(PyObject* given) {
   if (name == nullptr) return nullptr;
   Place place;
   if (!place_named(name, place)) return wrap(device_type, name, nullptr);
-  DeviceObject* const device = device_of(nullptr, place);
+  DeviceObject* const device = device_of(given, place);
   Py_XINCREF(reinterpret_cast<PyObject*>(device));
   return device;
 }
@@ -209,17 +212,19 @@ DeviceObject* device_of(PyObject* given, Place place) {
     if (device->place == place) return device;
     return invalid("device", "a device for tensors on " + name_of(place), repr(given)), nullptr;
   }
+  std::size_t emulated = 0;
   if (given != nullptr) {
     const char* const name = device_name(given);
     if (name == nullptr) return nullptr;
+    emulated = std::strcmp(name, kEmulated[1]) == 0 ? 1 : 0;
     Place named = place;
     if (std::strcmp(name, "auto") != 0 && (!place_named(name, named) || !(named == place)))
       return invalid("device", "a device for tensors on " + name_of(place), repr(given)), nullptr;
   }
-  const std::size_t index = place.cuda ? static_cast<std::size_t>(place.index) + 1 : 0;
+  const std::size_t index = place.cuda ? static_cast<std::size_t>(place.index) + 2 : emulated;
   if (index < defaults.size() && defaults[index] != nullptr) return defaults[index];
-  if (index > 1024) return invalid("a", "a CUDA device up to 1023", std::to_string(index - 1)), nullptr;
-  const std::string name = place.cuda ? name_of(place) : "emu:sm90";
+  if (index > 1025) return invalid("a", "a CUDA device up to 1023", std::to_string(index - 2)), nullptr;
+  const std::string name = place.cuda ? name_of(place) : kEmulated[emulated];
   DeviceObject* const device = wrap(device_type, name.c_str(), nullptr);
   if (device == nullptr) return nullptr;
   if (index >= defaults.size()) defaults.resize(index + 1);

@@ -56,8 +56,8 @@ struct GemmProblem {
   // not choose.
   OutputLayout c_layout = OutputLayout::row;
   // `batch` products of this shape. The strides are elements between consecutive matrices, or between their scales; 0 =
-  // all share one. Scales of mx and nv: bytes, multiples of 512. The matrices of D are disjoint: one after another, or
-  // side by side within its stored rows.
+  // all share one. Scales of mx and nv: bytes, whole rows of chunks. The matrices of D are disjoint: one after another,
+  // or side by side within its stored rows.
   std::int64_t batch = 1;
   std::int64_t batch_a = 0, batch_b = 0, batch_d = 0;
   std::int64_t batch_scale_a = 0, batch_scale_b = 0;
