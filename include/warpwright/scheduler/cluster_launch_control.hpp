@@ -22,6 +22,7 @@ template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl {
   static constexpr config::SharedPlan kShared = config::shared_plan(kConfig);
   using Ring = pipeline::ClcPipeline<config::kWorkTileStages, kReaders + 1, kCluster.size()>;
   using CtaPosition = scheduler::CtaPosition<kCluster>;
+  static constexpr i32 kNoTile = -1;
   static_assert(config::work_tile_bytes(kConfig) == arch::clc::kAnswerBytes);
 
  public:
@@ -35,13 +36,16 @@ template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl {
 
   /// Sets `tile` to this CTA's next tile; returns false when there is none.
   WW_DEVICE bool next(Tile& tile) {
-    i32 cluster = CtaPosition::cluster();
+    i32 number = CtaPosition::cluster();
     if (has_own_tile_) {
       const pipeline::ClcWork work = reader_ == Reader::warp ? ring_.consumer_next() : ring_.consumer_next_alone();
-      if (!work.valid) return false;
-      cluster = uniform_for(reader_, static_cast<i32>(work.first.x / kCluster.size()));
+      number = work.valid ? static_cast<i32>(work.first.x / kCluster.size()) : kNoTile;
     }
     has_own_tile_ = true;
+    // The own tile too, and the end of the loop over tiles: otherwise ptxas takes the lanes for divergent, and puts a
+    // loop over them around every TMA store of the epilogue.
+    const i32 cluster = uniform_for(reader_, number);
+    if (cluster == kNoTile) return false;
     tile = CtaPosition::tile(cluster, {0, k_blocks_});
     return true;
   }
