@@ -84,7 +84,7 @@ __attribute__((no_sanitize("thread"), always_inline)) constexpr u64 stack_head_o
 #endif
 
 /// Marks the mask of a multicast form, so that a mask of no CTA is told from the form without one.
-inline constexpr u32 kMulticast = 1u << 16;
+inline constexpr u32 kMulticast = 1u << 31;
 
 struct EmuTable {
   u32 version;  // kEmuTableVersion
