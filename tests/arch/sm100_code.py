@@ -5,7 +5,8 @@ sm100_code.py <root> <folder of the Python environment> <C++ compiler>
 
 A kernel for each form goes through NVRTC, and through nvcc where there is one, and its disassembly must hold the form's
 instruction, registers aside. Issued under elect, no instruction may stand in a loop over the lanes of a warp. The same
-text must compile for the emulated device too. The kernels of kernels/sm100_*.hpp must assemble without spills. The exit
+text must compile for the emulated device too. The kernels of kernels/sm100_*.hpp must assemble without spills, and some
+of the library's GEMM kernels also with their opcodes and without such loops. The exit
 status is 77 (skipped) without NVRTC of CUDA 12.8 or later, or without nvdisasm, which the environment of the Python tests
 has (PyPI: nvidia-cuda-nvdisasm); with CI set that is a failure."""
 import ctypes
@@ -230,6 +231,53 @@ def faults_of_cases(nvrtc: Nvrtc, root: pathlib.Path) -> Iterator[str]:
         print(f"{header.name}: {kernels} kernels")
 
 
+class Gemm(NamedTuple):
+    name: str
+    fields: str  # statements that set fields of a config c
+    opcodes: str
+
+
+GEMMS = [
+    Gemm("bf16 of one CTA", "c.operands.a = c.operands.b = bf16; c.tile = {128, 256, 64};",
+         "UTMALDG.2D UTCHMMA UTCBAR LDTM.16dp256bit.x16 UTMASTG.2D"),
+    Gemm("bf16 of a pair under launch control", "c.operands.a = c.operands.b = bf16; c.tile = {128, 256, 64}; "
+         "c.cluster = {2, 1, 1}; c.sm100.pair = true; c.sm90.tile_scheduler = TileScheduler::clc;",
+         "UTMALDG.2D.2CTA UTCHMMA.2CTA UTCBAR.2CTA.MULTICAST UGETNEXTWORKID.BROADCAST LDTM.16dp256bit.x16 UTMASTG.2D"),
+    Gemm("e4m3 with block scales, multicast", "c.operands.scale = Scale::block_1x128_128x128; c.tile = {128, 128, 128}; "
+         "c.cluster = {2, 2, 1};", "UTMALDG.2D.MULTICAST UTCQMMA UTCBAR.MULTICAST LDTM.16dp256bit.x4 UTMASTG.2D"),
+]
+
+
+def faults_of_gemms(nvrtc: Nvrtc, nvdisasm: pathlib.Path, root: pathlib.Path) -> Iterator[str]:
+    """GEMM kernels: their opcodes, no spills, no loop over the lanes around an instruction of one thread."""
+    for gemm in GEMMS:
+        image, log = nvrtc.compile(f"""#include "warpwright/kernel/sm100_gemm.hpp"
+using namespace ww;
+WW_HOST_DEVICE constexpr GemmConfig make() {{
+  GemmConfig c;
+  c.arch = Arch::sm100;
+  {gemm.fields}
+  return config::resolve(c);
+}}
+inline constexpr GemmConfig kConfig = make();
+using Kernel = kernel::Sm100Gemm<kConfig>;
+WW_RESIDENT_KERNEL(gemm, Kernel::kThreads, 1, kernel::GemmParams, params) {{ Kernel::run(params); }}
+WW_MODULE()
+""", root / "include")
+        with tempfile.TemporaryDirectory() as folder:
+            cubin = pathlib.Path(folder) / "gemm.cubin"
+            cubin.write_bytes(image)
+            opcodes = {line.split()[0] for line in disassemble(nvdisasm, cubin).get("gemm", [])}
+        for opcode in gemm.opcodes.split():
+            if opcode not in opcodes:
+                yield f"{gemm.name}: expected {opcode}; got {' '.join(sorted(opcodes))}"
+        if "BRA.U.ANY" in opcodes:
+            yield f"{gemm.name}: a loop over the lanes of a warp"
+        if not re.search(r"\b0 bytes spill stores, 0 bytes spill loads", log) or re.search(r"[1-9]\d* bytes spill", log):
+            yield f"{gemm.name}: registers are spilled: {log[-300:]}"
+        print(f"{gemm.name}: {', '.join(re.findall(r'Used [0-9]+ registers', log))}")
+
+
 def skip(why: str) -> int:
     print(why)
     return 1 if os.environ.get("CI", "0") not in ("", "0", "false") else SKIPPED
@@ -250,7 +298,7 @@ def main() -> int:
     if nvdisasm is None:
         return skip(f"no nvdisasm in {environment} or on PATH, so no opcode was looked at (python.venv installs it)")
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
-    of_cases = list(faults_of_cases(nvrtc, root))
+    of_cases = list(faults_of_cases(nvrtc, root)) + list(faults_of_gemms(nvrtc, nvdisasm, root))
     print("\n".join(of_cases))
     broken = len(of_cases)
     with tempfile.TemporaryDirectory() as folder:
