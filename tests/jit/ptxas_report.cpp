@@ -10,6 +10,8 @@
 //   ptxas_report kernel <name>           one of the whole list by its name, such as a cast, which has no config
 //   ptxas_report config <text>           one, as `warpwright info` and failures print it; auto fields are filled in
 //   ptxas_report sources <folder>        writes each as <number>.cu, for bench/compile/code.py
+//   ptxas_report sm100 <seed> <count> [folder]  about `count` kernels of sm_100a (sm100_list.hpp), or `all` of them;
+//                                        the cubins, and a line about each, go to the folder
 //   ptxas_report faulty                  kernels with one fault each, which must be found
 // Exit status: 0 right, 1 a fault, 2 usage, 77 no NVRTC here.
 #include <fmt/format.h>
@@ -35,6 +37,7 @@
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
 #include "select/grouped_list.hpp"
+#include "sm100_list.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -104,6 +107,25 @@ std::vector<GemmConfig> register_configs() {
   return configs;
 }
 
+/// Returns the kernels of sm_100a, each once.
+std::vector<Shipped> all_of_sm100() {
+  std::vector<Shipped> all;
+  std::set<std::string> seen;  // because some schedulers differ by their launch alone
+  int refused = 0;
+  for (const test::Sm100Candidate& candidate : test::sm100_candidates()) {
+    const Result<GemmConfig> config = test::resolved(candidate);
+    if (!config) {
+      ++refused;
+      if (std::getenv("WARPWRIGHT_TEST_VERBOSE") != nullptr)
+        fmt::print("refused: {} {}: {}\n", candidate.text, candidate.epilogue, config.error().message);
+      continue;
+    }
+    if (Shipped one = shipped(*config); seen.insert(one.source.text).second) all.push_back(std::move(one));
+  }
+  fmt::print("{} kernels of sm_100a; {} configs refused\n", all.size(), refused);
+  return all;
+}
+
 /// Every kernel once. Configs that a list gains are in here without a change.
 std::vector<Shipped> all_shipped() {
   std::vector<GemmConfig> configs;
@@ -130,7 +152,7 @@ std::vector<Shipped> all_shipped() {
 
 struct Report {
   test::CubinNotes notes;
-  std::size_t bytes = 0;
+  std::string cubin;
   double wall = 0, cpu = 0;  // seconds
   std::string fault;         // empty: none
 };
@@ -167,14 +189,14 @@ Report report_on(const jit::Nvrtc& nvrtc, const Shipped& one) {
   Report report;
   const double cpu = cpu_seconds();
   const auto begin = Clock::now();
-  const auto compiled = nvrtc.compile(one.source.text);
+  const auto compiled = nvrtc.compile(one.source.text, one.config ? one.config->arch : kDefaultArch);
   report.wall = std::chrono::duration<double>(Clock::now() - begin).count();
   report.cpu = cpu_seconds() - cpu;
   if (!compiled) {
     report.fault = compiled.error().message;
     return report;
   }
-  report.bytes = compiled->payload.size();
+  report.cubin = compiled->payload;
   report.notes = test::read_notes(compiled->payload, compiled->log);
   const test::CubinNotes& notes = report.notes;
   if (notes.functions == 0 || notes.registers == 0) report.fault = "ptxas reported nothing:\n" + compiled->log;
@@ -189,8 +211,16 @@ Report report_on(const jit::Nvrtc& nvrtc, const Shipped& one) {
   return report;
 }
 
-/// In parallel; a line for each as soon as it is done.
-int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std::size_t of) {
+/// Writes the cubin of kernel `i` to `folder`, with its facts beside it: registers, threads and config.
+void keep(const std::filesystem::path& folder, std::size_t i, const Report& report, const std::string& name) {
+  std::ofstream(folder / fmt::format("{:04}.cubin", i), std::ios::binary) << report.cubin;
+  std::ofstream(folder / fmt::format("{:04}.txt", i))
+      << fmt::format("{} {} {}\n", report.notes.registers, report.notes.threads, name);
+}
+
+/// In parallel; a line for each as soon as it is done. Cubins go to `folder` unless it is empty.
+int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std::size_t of,
+                  const std::filesystem::path& folder = {}) {
   std::atomic<std::size_t> next = 0;
   std::mutex printing;
   int faulty = 0;
@@ -199,10 +229,11 @@ int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std
   const auto work = [&] {
     for (std::size_t i; (i = next++) < list.size();) {
       const Report r = report_on(nvrtc, list[i]);
+      if (!folder.empty() && !r.cubin.empty()) keep(folder, i, r, list[i].name);
       const std::lock_guard lock(printing);
       cpu += r.cpu, slowest = std::max(slowest, r.cpu);
       fmt::print("{:9} x {:7}  {:7}  {:5}  {:7.0f}  {:6.0f}  {:9.1f}  {}\n", r.notes.registers, r.notes.threads,
-                 r.notes.spilled, r.notes.moved, 1e3 * r.wall, 1e3 * r.cpu, static_cast<double>(r.bytes) / 1024,
+                 r.notes.spilled, r.notes.moved, 1e3 * r.wall, 1e3 * r.cpu, static_cast<double>(r.cubin.size()) / 1024,
                  list[i].name);
       if (!r.fault.empty()) {
         ++faulty;
@@ -303,23 +334,27 @@ int main(int argc, char** argv) {
     const std::vector<Shipped> groups = all_listed_groups();
     return print_reports(**nvrtc, groups, groups.size());
   }
-  const bool listed = verb == "listed";
-  const std::vector<Shipped> all = listed ? all_listed() : all_shipped();
+  const bool listed = verb == "listed", sm100 = verb == "sm100";
+  const std::vector<Shipped> all = listed ? all_listed() : sm100 ? all_of_sm100() : all_shipped();
   if (verb == "kernel" && argc > 2) {
     for (const Shipped& one : all)
       if (one.name == argv[2]) return print_reports(**nvrtc, {one}, all.size());
     return fmt::print(stderr, "no kernel that ships is called {}\n", argv[2]), 2;
   }
   if (verb == "all") return print_reports(**nvrtc, all, all.size());
-  if ((verb == "sample" || listed) && argc > 3) {
-    const std::size_t count = std::strtoull(argv[3], nullptr, 0), step = (all.size() + count - 1) / count;
+  if ((verb == "sample" || listed || sm100) && argc > 3) {
+    const std::size_t count = std::string_view(argv[3]) == "all" ? all.size() : std::strtoull(argv[3], nullptr, 0);
+    if (count == 0) return fmt::print(stderr, "ptxas_report: count: expected 1 or more, or all, got {}\n", argv[3]), 2;
+    const std::size_t step = (all.size() + count - 1) / count;
     std::vector<Shipped> some;
     for (std::size_t i = std::strtoull(argv[2], nullptr, 0) % step; i < all.size(); i += step) some.push_back(all[i]);
-    return print_reports(**nvrtc, some, all.size());
+    return print_reports(**nvrtc, some, all.size(), argc > 4 ? argv[4] : "");
   }
-  fmt::print(stderr,
-             "usage: ptxas_report all | sample <seed> <count> | listed <seed> <count> | grouped | config <text> | "
-             "kernel <name> | "
-             "sources <folder> | faulty\n");
+  fmt::print(
+      stderr,
+      "usage: ptxas_report all | sample <seed> <count> | listed <seed> <count> | sm100 <seed> <count> [folder] | "
+      "grouped | config <text> | "
+      "kernel <name> | "
+      "sources <folder> | faulty\n");
   return 2;
 }
