@@ -245,7 +245,7 @@ Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::
   const auto map = [&](const void* base, i64 rows, i64 stride, int box_blocks, i32& blocks) {
     const i64 blocks_of_matrix = ceil_div(rows, i64{kScaleChunkRows}), block_bytes = chunks * kScaleChunkBytes;
     blocks = static_cast<i32>(stride / max(block_bytes, i64{1}));
-    runtime::TensorMapSpec spec{.base = base, .element = DType::f32, .rank = 3};
+    runtime::TensorMapSpec spec{.base = base, .element = DType::f32, .rank = 3, .swizzle = SmemSwizzle::none};
     spec.extent[0] = kScaleChunkBytes / 4, spec.extent[1] = static_cast<std::uint64_t>(chunks);
     spec.extent[2] = static_cast<std::uint64_t>((g.batch - 1) * blocks + blocks_of_matrix);
     spec.stride_bytes[1] = kScaleChunkBytes, spec.stride_bytes[2] = static_cast<std::uint64_t>(block_bytes);
@@ -379,6 +379,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
     static_cast<kernel::GemmParams&>(scaled) = params;
     WW_CHECK(encode_scales(operands, scaled.scales));
     scaled.gemm.scale_a = given.global_scale;
+    scaled.gemm.scale_a_batch = 0;  // one factor for all matrices; the scales of each are found by the maps
     if (device_.info().emulated && given.global_scale != nullptr)
       memory.add({"global_scale", given.global_scale, sizeof(float), false});
     launch.params = &scaled;
