@@ -174,31 +174,25 @@ TEST(GemmValidation, NegativeSmsAreInvalid) {
   EXPECT_EQ(answer.error().argument, "sms");
 }
 
-TEST(GemmValidation, ArchitecturesWithoutKernelsAreRefused) {
+TEST(GemmValidation, ConfigsOfAnotherArchitectureAreRefused) {
+  const Device device = Device::open("emu:sm100").value();
   GemmOptions options;
-  options.config.arch = Arch::sm100;
-  const Result<void> answers[] = {can_implement(good(), options), can_implement(GroupedProblem{}, options),
-                                  can_implement(KGroupedProblem{}, options)};
-  for (const Result<void>& answer : answers) {
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
-    EXPECT_EQ(answer.error().argument, "config, arch");
-    EXPECT_EQ(answer.error().expected, "sm90, which GEMM kernels exist for");
-    EXPECT_EQ(answer.error().actual, "sm100");
+  options.config.tile.m = 128;
+  const Error errors[] = {plan_gemm(device, good(), options).error(), plan_grouped(device, {}, options).error(),
+                          plan_k_grouped(device, {}, options).error(), explain(device, good(), options).error(),
+                          *prepare(device, std::vector<PrepareCase>{{good(), options}}, {}).kernels.at(0).error};
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.code, ErrorCode::unsupported);
+    EXPECT_EQ(error.argument, "config, arch");
+    EXPECT_EQ(error.expected, "sm100, the device's");
+    EXPECT_EQ(error.actual, "sm90");
   }
 }
 
-TEST(GemmValidation, DevicesWithoutKernelsAreRefused) {
+TEST(GemmValidation, AnOpenConfigTakesTheArchitectureOfTheDevice) {
   const Device device = Device::open("emu:sm100").value();
-  const Error errors[] = {plan_gemm(device, good(), {}).error(), plan_grouped(device, {}, {}).error(),
-                          plan_k_grouped(device, {}, {}).error(), explain(device, good(), {}).error(),
-                          *prepare(device, std::vector<PrepareCase>{{good()}}, {}).kernels.at(0).error};
-  for (const Error& error : errors) {
-    EXPECT_EQ(error.code, ErrorCode::unsupported);
-    EXPECT_EQ(error.argument, "device");
-    EXPECT_EQ(error.expected, "one of architecture sm90");
-    EXPECT_EQ(error.actual, "one of architecture sm100");
-  }
+  EXPECT_EQ(plan_gemm(device, good(), {}).value().config().arch, Arch::sm100);
+  EXPECT_EQ(explain(device, good(), {}).value().chosen.config.arch, Arch::sm100);
 }
 
 }  // namespace

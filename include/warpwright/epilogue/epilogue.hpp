@@ -74,8 +74,8 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.operands.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
-    if constexpr (kConfig.operands.scale == Scale::nv) {  // scale_a: one factor of all products, or null
-      if (scale_a != nullptr) multiply<kMmaBlocks>(acc, arch::global::load_constant(scale_a));
+    if constexpr (kConfig.operands.scale == Scale::nv) {  // one factor of all products of a batch, or null
+      if (arguments.scale_a != nullptr) multiply<kMmaBlocks>(acc, arch::global::load_constant(arguments.scale_a));
     } else if constexpr (kConfig.operands.scale == Scale::tensor) {
       scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, consumer_warpgroup, acc);
     } else if constexpr (kConfig.operands.scale == Scale::row_column) {

@@ -99,9 +99,14 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
       }
       accumulators_.producer_commit(acc);
     }
-    /// Waits until nobody needs the barriers of this CTA.
+    /// Waits until nobody needs the barriers of this CTA, and its own MMAs have arrived.
     WW_DEVICE void finish() {
-      if (leads_) accumulators_.producer_tail();
+      if (!leads_) return;
+      accumulators_.producer_tail();
+      for (int i = 0; i < kScaleSets; ++i) {
+        arch::mbarrier::wait(done_barrier(base_ + kShared.barriers, set_.index), set_.parity);
+        set_.advance();
+      }
     }
 
    private:
