@@ -4,7 +4,10 @@
 
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "host/messages.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::cli {
 
@@ -23,6 +26,14 @@ int show(const Result<Outcome>& result, bool json, std::FILE* stream) {
   if (error) return exit_status(error->code);
   if (!written) std::fprintf(stderr, "warpwright: could not finish: the report could not be written\n");
   return written ? 0 : exit_status(ErrorCode::could_not_finish);
+}
+
+std::string request_for_results(const DeviceInfo& info) {
+  if (info.emulated || machine_of(info.arch).measured) return {};
+  return fmt::format(
+      "please send what this prints, right or wrong (docs/blackwell.md): python3 -B "
+      "tests/parity/sm100_parity.py check warpwright tests/parity/sm100_hashes.txt {}",
+      info.name);
 }
 
 }  // namespace ww::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/flags.hpp"
+#include "cli/report.hpp"
 #include "runtime/cuda_backend.hpp"
 #include "runtime/emu_backend.hpp"
 #include "warpwright/host/device.hpp"
@@ -24,6 +25,8 @@ void add_device(const std::string& name, std::string& text, List& list) {
       "{:<10} {}\n{:<10} architecture {}, {} SMs, {:.1f} GiB of memory, {} bytes of shared memory per CTA\n", info.name,
       info.description, "", name_of(info.arch), info.sms, static_cast<double>(info.memory_bytes) / (1 << 30),
       info.shared_bytes_per_cta);
+  if (const std::string request = request_for_results(info); !request.empty())
+    text += fmt::format("{:<10} {}\n", "", request);
   list.push_back(Fields{{"name", info.name},
                         {"usable", true},
                         {"description", info.description},

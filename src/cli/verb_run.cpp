@@ -10,6 +10,7 @@
 #include "cli/execution.hpp"
 #include "cli/operation_request.hpp"
 #include "cli/progress.hpp"
+#include "cli/report.hpp"
 #include "config/config_text.hpp"
 
 namespace ww::cli {
@@ -94,6 +95,8 @@ Outcome report(const operations::Operation& operation, const Request& request, c
   Outcome outcome;
   outcome.text = fmt::format("{}, seed {}\n", operation.title(), request.seed) + sources_text(request);
   outcome.text += fmt::format("  device     {}: {}\n", run.device.name, run.device.description);
+  if (const std::string asked = request_for_results(run.device); !asked.empty())
+    outcome.text += fmt::format("  untested   {}\n", asked);
   outcome.text += fmt::format("  config     {}\n", to_text(operation.config()));
   outcome.text += fmt::format(
       "  time       {}, {}{}{}; plan {}\n", duration(seconds), scaled(rate, "FLOP/s"), groups ? " useful" : "",

@@ -57,6 +57,19 @@ TEST(Report, EveryErrorCodeHasItsStatus) {
   }
 }
 
+TEST(Report, OnlyAGpuOnWhichNothingHasRunIsAskedForResults) {
+  const auto request = [](const char* name, bool emulated, Arch arch) {
+    DeviceInfo info;
+    info.name = name, info.emulated = emulated, info.arch = arch;
+    return request_for_results(info);
+  };
+  EXPECT_EQ(request("cuda:0", false, Arch::sm90), "");
+  EXPECT_EQ(request("emu:sm100", true, Arch::sm100), "");
+  const std::string asked = request("cuda:1", false, Arch::sm100);
+  EXPECT_NE(asked.find("docs/blackwell.md"), std::string::npos) << asked;
+  EXPECT_NE(asked.find("sm100_hashes.txt cuda:1"), std::string::npos) << asked;
+}
+
 TEST(Report, JsonHoldsAnyBytesAndNumbers) {
   EXPECT_EQ(to_json({{"s", std::string("a\"\\\n\xff\0b", 7)}}), "{\"s\":\"a\\\"\\\\\\n\\ufffd\\u0000b\"}");
   EXPECT_EQ(

@@ -55,7 +55,7 @@ struct Shipped {
 
 Shipped shipped(const GemmConfig& config) {
   return {to_text(config),
-          config.grouping == Grouping::dense ? adapters::gemm_source(config) : adapters::grouped_source(config),
+          config.grouping == Grouping::row_groups ? adapters::grouped_source(config) : adapters::gemm_source(config),
           config};
 }
 
@@ -327,8 +327,8 @@ int main(int argc, char** argv) {
   if (verb == "config" && argc > 2) {
     const auto config = parse_config(argv[2]);
     if (!config) return fmt::print(stderr, "{}\n", config.error().message), 2;
-    const bool dense = config->grouping == Grouping::dense;
-    return print_reports(**nvrtc, {shipped(dense ? config::resolve(*config) : config::resolve_grouped(*config))}, 1);
+    const bool rows = config->grouping == Grouping::row_groups;
+    return print_reports(**nvrtc, {shipped(rows ? config::resolve_grouped(*config) : config::resolve(*config))}, 1);
   }
   if (verb == "grouped") {
     const std::vector<Shipped> groups = all_listed_groups();

@@ -81,10 +81,17 @@ TEST_F(FakeGpu, BlackwellIsUntestedAndTakesNarrowElements) {
   const auto refused = Device::open("cuda:0")->tensor_map(spec);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().argument, "tensor_map.narrow");
-  setenv("FAKE_CUDA_CAPABILITY", "103", 1);
-  const Result<Device> other = Device::open("cuda:0");
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().expected, "a GPU of compute capability 9.0 (Hopper) or 10.0 (Blackwell)");
+}
+
+TEST_F(FakeGpu, OtherBlackwellsAreRefusedByName) {
+  for (const auto& [capability, name] : {std::pair{"103", "10.3"}, {"110", "11.0"}, {"120", "12.0"}, {"121", "12.1"}}) {
+    setenv("FAKE_CUDA_CAPABILITY", capability, 1);
+    const Result<Device> other = Device::open("cuda:0");
+    ASSERT_FALSE(other) << name;
+    EXPECT_EQ(other.error().code, ErrorCode::unsupported);
+    EXPECT_EQ(other.error().expected, "a GPU of compute capability 9.0 (Hopper) or 10.0 (Blackwell)");
+    EXPECT_EQ(other.error().actual, std::string("compute capability ") + name);
+  }
 }
 
 TEST_F(FakeGpu, AnOldDriverIsNoDevice) {

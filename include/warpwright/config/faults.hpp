@@ -99,7 +99,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
   if (!mma_shape_of(c).takes_n(c.tile.n))
     return {"tile (n)", "a multiple of 8 up to 256 with 64 rows, of 16 with 128, of 32 for a pair"};
   if (c.sm90.partial_accumulators != 0) return {"partial_accumulators", "auto on Blackwell: see accumulators"};
+  // Measured with ptxas 13.0, which spills up to 104 bytes for wider tiles: the scale of each column is in registers.
+  if (scales_columns(c) && c.tile.m == 128 && c.tile.n > 192)
+    return {"tile (n)", "at most 192 columns with 128 rows and 1x128 scales of both operands"};
   if (scales_in_mma(c)) {
+    if (c.operands.layout.a != Major::k || c.operands.layout.b != Major::k)
+      return {"layout", "nt with scales of mx and nv"};
     if (c.operands.scale == Scale::nv && !packs_nibbles(c)) return {"a, b", "e2m1 with scale=nv"};
     if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b))
       return {"a, b", "e4m3, e5m2, e3m2, e2m3 and e2m1 in any mix with scale=mx"};
