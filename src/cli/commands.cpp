@@ -65,7 +65,7 @@ constexpr FlagRow kFlags[] = {
     {"--batch", &F::batch, "INT", "products of this shape: L matrices of A, B, D and their scales (default 1)", kGemm,
      kNotBench},
     {"--dtype", &F::dtype, "e4m3|e5m2|bf16|f16|tf32|e2m1|e3m2|e2m3",
-     "type of A and B (default e4m3, or what the files hold); those of 4 and 6 bits need Blackwell", kGemm, kAll},
+     "type of A and B (default e4m3, or what the files hold); types of 4 and 6 bits need Blackwell", kGemm, kAll},
     {"--dtype", &F::dtype, "e4m3|e5m2|bf16|f16|tf32", "type of A and B (default e4m3, or what the files hold)", kRows,
      kAll},
     {"--dtype", &F::dtype, "e4m3|e5m2|bf16|f16|tf32", "type of A and B (default bf16)", kKGrouped, kAll},

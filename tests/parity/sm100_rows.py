@@ -22,9 +22,9 @@ def rows():
     for i, recipe in enumerate(RECIPES):
         for step in (0, 1, 2):
             shape = SHAPES[(3 * i + step) % len(SHAPES)]
-            # The scales of blocks and of FP32 outputs leave no room for a tile of 256 columns on one SM.
-            wide = "block" in recipe or recipe.endswith("f32")
-            yield gemm(recipe, shape.replace("128x256x0,cluster=1x1", "128x192x0,cluster=1x1") if wide else shape)
+            # Scales of both operands by row take registers, and FP32 outputs shared memory, of a tile of 256 columns.
+            wide = "block-1d" in recipe or (recipe.endswith("f32") or "block" in recipe) and "pair" not in shape
+            yield gemm(recipe, shape.replace("128x256x0", "128x192x0") if wide else shape)
     for i, recipe in enumerate(SCALED):
         for step in (0, 1):
             shape = [shape for shape in SHAPES if not shape.startswith("tile=64")][(2 * i + step) % 6]
@@ -43,9 +43,10 @@ def rows():
     yield gemm("bf16 bf16 none bf16", pair, more="--layout tt --d-layout column")
     for config in (alone, "tile=64x128x0"):
         for variant in ("contiguous", "masked"):
-            yield (f"grouped --n 264 --k 384 --rows 3,0,200,129 --dtype e4m3 --scale block --sms 16 "
-                   f"--config arch=sm100,{config} --variant {variant}")
-    yield f"grouped --n 264 --k 384 --rows 3,0,200,129 --dtype bf16 --sms 16 --config arch=sm100,{alone} --variant masked"
+            encoding = "masked" if variant == "masked" else "offsets"
+            for recipe in ("--dtype e4m3 --scale block", "--dtype bf16"):
+                yield (f"grouped --n 264 --k 384 --rows 3,0,200,129 {recipe} --encoding {encoding} --variant {variant} "
+                       f"--sms 16 --config arch=sm100,{config}")
     yield f"k-grouped --m 264 --n 136 --ks 128,0,300,77 --dtype bf16 --sms 16 --config arch=sm100,{pair}"
     yield f"k-grouped --m 264 --n 136 --ks 128,0,384 --dtype e4m3 --sms 16 --config arch=sm100,{alone}"
 
