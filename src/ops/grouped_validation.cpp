@@ -125,9 +125,6 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   const GemmProblem outputs = outputs_of(p);
   WW_CHECK(check_types(p.a, p.b, plain_output(outputs), p.scale));
   WW_CHECK(check_scale_type(p.scale, p.scale_type));
-  if (p.b_major != Major::k && bytes_of(p.b) != 2)
-    return failure(ErrorCode::unsupported, "b (layout)",
-                   fmt::format("K-major: wgmma takes {} no other way", name_of(p.b)), "N-major");
   WW_CHECK(check_epilogue(outputs));
   WW_CHECK(check_encoding(p.encoding, p.alignment));
   fill_strides(p);

@@ -63,14 +63,23 @@ Result<void> check_dense_types(const GemmProblem& p, DType d) {
                      fmt::format("none, tensor{} for {}", is_packed(type) ? ", row-column, mx or nv" : " or row-column",
                                  name_of(type)),
                      name_of(p.scale));
+  const bool k_major_only = is_packed(p.a) || is_packed(p.b) || is_microscaled(p.scale);
   for (const auto& [name, type, major] :
        {std::tuple("a (layout)", p.a, p.a_major), std::tuple("b (layout)", p.b, p.b_major)})
-    if (major != Major::k && is_f8f6f4(type))
-      return failure(
-          ErrorCode::unsupported, name,
-          fmt::format("K-major: {} no other way", is_fp8(type) ? fmt::format("wgmma takes {}", name_of(type))
-                                                               : fmt::format("kernels take {}", name_of(type))),
-          name[0] == 'a' ? "M-major" : "N-major");
+    if (major != Major::k && k_major_only)
+      return failure(ErrorCode::unsupported, name,
+                     fmt::format("K-major: kernels of 4 and 6 bits, mx and nv take {} no other way", name_of(type)),
+                     name[0] == 'a' ? "M-major" : "N-major");
+  return {};
+}
+
+Result<void> check_majors(DType a, Major a_major, DType b, Major b_major, Arch arch) {
+  if (arch != Arch::sm90) return {};
+  for (const auto& [name, type, major] : {std::tuple("a (layout)", a, a_major), std::tuple("b (layout)", b, b_major)})
+    if (major != Major::k && is_fp8(type))
+      return failure(ErrorCode::unsupported, name,
+                     fmt::format("K-major on Hopper: wgmma takes {} no other way", name_of(type)),
+                     name[0] == 'a' ? "M-major" : "N-major");
   return {};
 }
 

@@ -23,9 +23,11 @@ Result<void> check_extent(const char* name, std::int64_t value);
 /// Checks that the operands have one type and that the output and the recipe suit it.
 Result<void> check_types(DType a, DType b, DType d, Scale scale);
 
-/// The counterpart for dense products with outputs `d`, which also support e5m2 beside e4m3, tf32, and 16-bit operands
-/// that are not K-major.
+/// The counterpart for dense products with outputs `d`, which also support e5m2 beside e4m3, and tf32.
 Result<void> check_dense_types(const GemmProblem& problem, DType d);
+
+/// Checks that the tensor core of `arch` reads operands of these types and majors from shared memory.
+Result<void> check_majors(DType a, Major a_major, DType b, Major b_major, Arch arch);
 
 /// Returns the type of the recipe's scales, or the reason why `type` is none that kernels read. f32 leaves it open.
 Result<ScaleType> check_scale_type(Scale scale, ScaleType type);

@@ -132,3 +132,51 @@ FAMILIES = {  # name: arguments
         "k-grouped --dtype e4m3 --m 66 --n 72 --ks 256,0,384,128 --tile 64x64 --cluster 2x1 --stages 2 --packing "
         "per-group --accumulate",
 }
+
+# Families of Blackwell's kernels, on emu:sm100.
+BLACKWELL_FAMILIES = {
+    "blackwell, block scales, pair":
+        "gemm --m 300 --n 136 --k 528 --config tile=128x64x128,cluster=2x1,pair=1,stages=3 --sms 2",
+    "blackwell, column scales":
+        "gemm --m 200 --n 136 --k 400 --scale block-1d --config tile=64x40x128,cluster=1x2,stages=2 --sms 4",
+    "blackwell, one accumulator":
+        "gemm --m 200 --n 136 --k 200 --dtype bf16 --config tile=64x64x64,accumulators=1,stages=2 --sms 2",
+    "blackwell, bf16, pair":
+        "gemm --m 520 --n 136 --k 328 --dtype bf16 --config tile=128x128x64,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, 4x4":
+        "gemm --m 500 --n 296 --k 400 --scale tensor --config tile=64x32x128,cluster=4x4,stages=2 --sms 16",
+    "blackwell, 4x2 in pairs":
+        "gemm --m 1100 --n 296 --k 400 --scale tensor --config tile=128x64x128,cluster=4x2,pair=1,stages=2 --sms 8",
+    "blackwell, M-major A":
+        "gemm --m 208 --n 272 --k 205 --dtype e4m3 --scale tensor --layout tn --config "
+        "tile=128x128x128,stages=2,accumulators=2 --sms 2",
+    "blackwell, tf32, columns of D":
+        "gemm --m 204 --n 72 --k 84 --dtype tf32 --out-dtype f32 --d-layout column --config tile=128x32x32,stages=2 "
+        "--sms 2",
+    "blackwell, dynamic, 2x2":
+        "gemm --m 300 --n 296 --k 304 --config tile=64x64x128,cluster=2x2,stages=2,tile_scheduler=dynamic --sms 8",
+    "blackwell, stream-K, pair":
+        "gemm --m 300 --n 200 --k 640 --dtype bf16 --config "
+        "tile=128x64x64,cluster=2x1,pair=1,stages=2,tile_scheduler=stream-k --sms 6",
+    "blackwell, split-K both ways":
+        "gemm --m 100 --n 136 --k 1552 --config tile=64x64x128,cluster=2x1x2,tile_scheduler=split-k,split=4,stages=2 "
+        "--sms 12",
+    "blackwell, swap-AB":
+        "gemm --m 21 --n 264 --k 400 --config tile=128x32x128,swap_ab=on,stages=3 --sms 1",
+    "blackwell, launch control, pair":
+        "gemm --m 520 --n 200 --k 200 --dtype bf16 --config tile=128x64x64,cluster=2x1,pair=1,stages=2,"
+        "tile_scheduler=clc --sms 4",
+    "blackwell, epilogue, reductions":
+        "gemm --m 200 --n 136 --k 200 --dtype bf16 --config tile=128x64x64,stages=2 --epilogue "
+        "'row_sum(column_amax(acc + bias, out1), out0)'",
+    "blackwell, contiguous":
+        "grouped --n 136 --k 272 --rows 3,0,130,1 --encoding indptr --variant contiguous --config "
+        "tile=128x128x128,cluster=2x1,stages=2",
+    "blackwell, masked":
+        "grouped --n 72 --k 400 --rows 5,0,130 --encoding masked --variant masked --scale tensor --out-dtype f32 "
+        "--config tile=64x64x128,stages=2",
+    "blackwell, K groups, pair":
+        "k-grouped --m 200 --n 136 --ks 70,0,1,200,64,0 --encoding starts-counts --config "
+        "tile=128x128x64,cluster=2x1,pair=1,stages=2",
+}
+BLACKWELL_FAMILIES = {name: f"{arguments} --device emu:sm100" for name, arguments in BLACKWELL_FAMILIES.items()}

@@ -20,7 +20,9 @@ struct Step {
 };
 
 Step step_of(Chain& chain, const Setting& s, const GemmProblem& problem, const char* config) {
-  Step step{must(plan_gemm(s.device, problem, {.config = must(parse_config(config)), .pdl = s.pdl})), {}};
+  GemmConfig parsed = must(parse_config(config));
+  parsed.arch = s.device.info().arch;
+  Step step{must(plan_gemm(s.device, problem, {.config = parsed, .pdl = s.pdl})), {}};
   step.operands.workspace_bytes = step.plan.workspace_bytes();
   step.operands.workspace = chain.input(Bytes(std::max<std::size_t>(step.operands.workspace_bytes, 16)));
   return step;

@@ -11,14 +11,13 @@ namespace {
 
 using namespace ww::testing;
 
-Device open_emu() {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {}});
+Device open_emu(Arch arch) {
+  auto device = Device::open(fmt::format("emu:{}", name_of(arch)), {.cache_dir = {}, .emu = {}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
 
 TEST(FixedExtents, ComputeTheBitsOfAnyExtents) {
-  const Device device = open_emu();
   struct Case {
     GemmProblem problem;
     GemmConfig config;
@@ -29,9 +28,16 @@ TEST(FixedExtents, ComputeTheBitsOfAnyExtents) {
       {block, {.tile = {128, 64}, .cluster = {2, 1}}},
       {block, {.tile = {64, 96}, .cluster = {1, 1}, .sm90 = {.schedule = Schedule::multistage}}},
       {rows, {.tile = {64, 64}, .cluster = {1, 2}, .sm90 = {.schedule = Schedule::pingpong}}},
-      {rows, {.tile = {64, 64}, .cluster = {1, 1}, .sm90 = {.tile_scheduler = TileScheduler::stream_k}}}};
+      {rows, {.tile = {64, 64}, .cluster = {1, 1}, .sm90 = {.tile_scheduler = TileScheduler::stream_k}}},
+      {block, {.arch = Arch::sm100, .tile = {128, 64}, .cluster = {2, 1}, .sm100 = {.pair = true}}},
+      {rows,
+       {.arch = Arch::sm100,
+        .tile = {64, 64},
+        .cluster = {1, 2},
+        .sm90 = {.tile_scheduler = TileScheduler::stream_k}}}};
   std::uint64_t seed = 0;
   for (const Case& c : cases) {
+    const Device device = open_emu(c.config.arch);
     HostProblem host = make_problem(c.problem, c.config, ++seed);
     const auto want = run_on(device, host);
     ASSERT_TRUE(want) << want.error().message << "\n" << host.replay();

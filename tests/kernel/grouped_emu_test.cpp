@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products on the emulated device, bit for bit against the dense plan on each group: encodings, variants,
+// Grouped products on the emulated devices, bit for bit against the dense plan on each group: encodings, variants,
 // recipes, empty problems, rows outside groups, refusals of run().
 #include <gtest/gtest.h>
 
@@ -15,8 +15,9 @@ constexpr GroupEncoding kEncodings[] = {GroupEncoding::offsets, GroupEncoding::i
                                         GroupEncoding::row_ids, GroupEncoding::masked};
 const std::vector<std::int64_t> kCounts = {1, 9, 0, 40, 130, 3};
 
-Device open_emu(std::uint64_t seed = 0, int sms = EmuOptions{}.sms) {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed, .sms = sms}});
+Device open_emu(std::uint64_t seed = 0, int sms = EmuOptions{}.sms, Arch arch = Arch::sm90) {
+  auto device =
+      Device::open(fmt::format("emu:{}", name_of(arch)), {.cache_dir = {}, .emu = {.seed = seed, .sms = sms}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
@@ -38,14 +39,16 @@ GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DT
 /// Returns the dense config that splits and sums K in the same way.
 GemmConfig dense_like(const GemmConfig& config) {
   GemmConfig dense = dense_config();
+  dense.arch = config.arch;
   if (config.sm90.tile_scheduler == TileScheduler::split_k)
     dense.sm90.tile_scheduler = TileScheduler::split_k, dense.sm90.split = dense.cluster.k = config.cluster.k;
   return dense;
 }
 
-/// Runs `host` and compares all of D with the dense answer.
+/// Runs `host` on the device of the config's architecture and compares all of D with the dense answer.
 void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
-  const Device device = open_emu(host.number, std::max(EmuOptions{}.sms, 2 * config.sm90.split));  // two clusters
+  const int sms = std::max(EmuOptions{}.sms, 2 * config.sm90.split);  // two clusters
+  const Device device = open_emu(host.number, sms, config.arch);
   const auto made = plan_grouped(device, host.problem, {.config = config});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
@@ -151,12 +154,51 @@ TEST(GroupedEmu, RowAndColumnScales) {
                         {.row_groups = {.variant = variant}});
 }
 
-TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
+class GroupedEmuArch : public ::testing::TestWithParam<Arch> {};
+INSTANTIATE_TEST_SUITE_P(Archs, GroupedEmuArch, ::testing::Values(Arch::sm90, Arch::sm100),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(GroupedEmuArch, NormalOrientationTakesEveryEncoding) {
   std::uint64_t seed = 100;
   for (GroupEncoding encoding : kEncodings) {
     GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
     p.zero_outside = seed % 2 == 0;
-    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.row_groups = {.variant = normal_variant(encoding)}});
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed),
+                      {.arch = GetParam(), .row_groups = {.variant = normal_variant(encoding)}});
+  }
+}
+
+TEST_P(GroupedEmuArch, EveryTypeRecipeAndTile) {
+  std::uint64_t seed = 120;
+  const std::tuple<DType, Scale, DType, Tile, Cluster> cases[] = {
+      {bf16, Scale::none, bf16, {128, 128}, {2, 1}},
+      {f16, Scale::row_column, f16, {64, 64}, {1, 1}},
+      {e4m3, Scale::tensor, f32, {128, 64}, {2, 1}},
+      {e4m3, Scale::block_1x128_128x128, f32, {64, 32}, {1, 1}},
+      {bf16, Scale::tensor, f32, {128, 256}, {1, 1}}};
+  for (const auto& [a, scale, d, tile, cluster] : cases)
+    for (GroupEncoding encoding : {kEncodings[seed % 4], GroupEncoding::masked}) {
+      GroupedProblem p = problem_for(encoding, scale, a, d);
+      const bool n_major = a == bf16;
+      if (n_major) p.b_major = Major::mn;
+      p.zero_outside = seed % 2 == 0;
+      const GemmConfig config{
+          .arch = GetParam(), .tile = tile, .cluster = cluster, .row_groups = {.variant = normal_variant(encoding)}};
+      expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
+      p.k = 0;
+      expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
+    }
+}
+
+TEST_P(GroupedEmuArch, EmptyGroupsLaunchWhatIsThere) {
+  for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked}) {
+    const GemmConfig config{.arch = GetParam(), .row_groups = {.variant = normal_variant(encoding)}};
+    GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
+    p.zero_outside = true;
+    expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 5, 140), config);
+    expect_dense_bits(make_grouped(p, {0, 0, 131, 0, 0, 0}, 5, 141), config);
+    (encoding == GroupEncoding::masked ? p.rows : p.groups) = 0;
+    expect_dense_bits(make_grouped(p, std::vector<std::int64_t>(static_cast<std::size_t>(p.groups)), 0, 142), config);
   }
 }
 

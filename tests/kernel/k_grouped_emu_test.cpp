@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of K on the emulated device, bit for bit against the exact reference of each group alone: tails, empty groups,
+// Groups of K on the emulated devices, bit for bit against the exact reference of each group alone: tails, empty groups,
 // NaN beyond a group's end, clusters, contradicting sizes, refusals of plan_k_grouped() and run().
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 using namespace ww::testing;
 
-Device open_emu(std::uint64_t seed = 0) {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed}});
+Device open_emu(std::uint64_t seed = 0, Arch arch = Arch::sm90) {
+  auto device = Device::open(fmt::format("emu:{}", name_of(arch)), {.cache_dir = {}, .emu = {.seed = seed}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
@@ -38,11 +38,27 @@ HostKGrouped make(KGroupedProblem p, const std::vector<std::int64_t>& counts, co
   return h;
 }
 
+/// Runs on the device of the config's architecture.
 void expect_exact(const HostKGrouped& h, std::uint64_t seed = 0) {
-  const auto got = run_on(open_emu(seed), h);
+  const auto got = run_on(open_emu(seed, h.config.arch), h);
   ASSERT_TRUE(got) << got.error().message << "\n" << h.replay();
   EXPECT_EQ(difference(h, *got, reference(h)), "");
 }
+
+/// The tests of one architecture, with configs of it.
+class KGroupedEmu : public ::testing::TestWithParam<Arch> {
+ protected:
+  static Device open_emu(std::uint64_t seed = 0) { return ww::open_emu(seed, GetParam()); }
+  /// A cluster of two CTAs along M is a pair on Blackwell.
+  static GemmConfig tile(int m, int n, int cluster_m = 1, int cluster_n = 1) {
+    GemmConfig config = ww::tile(m, n, cluster_m, cluster_n);
+    config.arch = GetParam();
+    config.sm100.pair = GetParam() == Arch::sm100 && cluster_m == 2;
+    return config;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Archs, KGroupedEmu, ::testing::Values(Arch::sm90, Arch::sm100),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 KGroupedProblem plain(DType d = f32) {
   KGroupedProblem p{.m = 100, .n = 72, .d = d};
@@ -50,14 +66,14 @@ KGroupedProblem plain(DType d = f32) {
   return p;
 }
 
-TEST(KGroupedEmu, EveryRemainderOfKEndsWithItsGroup) {
+TEST_P(KGroupedEmu, EveryRemainderOfKEndsWithItsGroup) {
   std::vector<std::int64_t> counts;
   for (std::int64_t k = 0; k <= 66; ++k) counts.push_back(k);
   counts.insert(counts.end(), {127, 128, 129, 191});
   expect_exact(make(plain(), counts, tile(128, 128), 1));
 }
 
-TEST(KGroupedEmu, EveryEncodingOnEveryCluster) {
+TEST_P(KGroupedEmu, EveryEncodingOnEveryCluster) {
   std::uint64_t seed = 10;
   for (int e = 0; e < 5; ++e)
     for (const auto& [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}}) {
@@ -67,7 +83,7 @@ TEST(KGroupedEmu, EveryEncodingOnEveryCluster) {
     }
 }
 
-TEST(KGroupedEmu, EmptyGroupsAreZeroOrC) {
+TEST_P(KGroupedEmu, EmptyGroupsAreZeroOrC) {
   for (bool accumulate : {false, true})
     for (bool in_place : {true, false}) {
       KGroupedProblem p = plain();
@@ -85,7 +101,7 @@ TEST(KGroupedEmu, EmptyGroupsAreZeroOrC) {
     }
 }
 
-TEST(KGroupedEmu, OneGroupIsTheDenseProduct) {
+TEST_P(KGroupedEmu, OneGroupIsTheDenseProduct) {
   for (std::int64_t k : {1, 63, 64, 200, 321}) {
     const HostKGrouped h = make(plain(), {k}, tile(128, 128, 2, 1), static_cast<std::uint64_t>(k));
     const Device device = open_emu();
@@ -99,7 +115,7 @@ TEST(KGroupedEmu, OneGroupIsTheDenseProduct) {
   }
 }
 
-TEST(KGroupedEmu, OneBlockScaledGroupIsTheDenseProduct) {
+TEST_P(KGroupedEmu, OneBlockScaledGroupIsTheDenseProduct) {
   KGroupedProblem p{.m = 100, .n = 72, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};
   p.a_major = p.b_major = Major::k;
   const HostKGrouped h = make(p, {5}, tile(128, 128, 1, 2), 3, 128);
@@ -114,7 +130,7 @@ TEST(KGroupedEmu, OneBlockScaledGroupIsTheDenseProduct) {
 }
 
 // The neighbours of a group hold NaN and infinity; its D has the bits that it has beside ordinary neighbours.
-TEST(KGroupedEmu, NothingOfANeighbourReachesD) {
+TEST_P(KGroupedEmu, NothingOfANeighbourReachesD) {
   const Device device = open_emu();
   for (std::uint32_t bits : {0xffffu, 0x7f80u}) {
     HostKGrouped h = make(plain(), {33, 47, 90}, tile(128, 128, 2, 1), 5);
@@ -134,7 +150,7 @@ TEST(KGroupedEmu, NothingOfANeighbourReachesD) {
   }
 }
 
-TEST(KGroupedEmu, ContradictingSizesAreCutAndReported) {
+TEST_P(KGroupedEmu, ContradictingSizesAreCutAndReported) {
   HostKGrouped h = make(plain(), {40, 30, 50}, tile(128, 128), 6);
   ASSERT_EQ(h.ranges.size(), 3u);
   const auto third = static_cast<std::int32_t>(h.problem.k - h.ranges[2].first);
@@ -149,7 +165,7 @@ TEST(KGroupedEmu, ContradictingSizesAreCutAndReported) {
   EXPECT_EQ(difference(h, *got, reference(h)), "");
 }
 
-TEST(KGroupedEmu, MisalignedGroupsOfKMajorOperandsAreCutToWholeBlocks) {
+TEST_P(KGroupedEmu, MisalignedGroupsOfKMajorOperandsAreCutToWholeBlocks) {
   KGroupedProblem p{.m = 64, .n = 64, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};
   p.a_major = p.b_major = Major::k, p.encoding = GroupEncoding::offsets;
   HostKGrouped h = make(p, {2, 3, 1}, tile(64, 64), 7, 128);
@@ -160,6 +176,18 @@ TEST(KGroupedEmu, MisalignedGroupsOfKMajorOperandsAreCutToWholeBlocks) {
   EXPECT_EQ(difference(h, *got, reference(h)), "");
 }
 
+// Hopper's tensor core reads FP8 K-major only.
+TEST(KGroupedEmu, Fp8GroupsOfRowsAndTheirTails) {
+  KGroupedProblem p = plain();
+  p.a = p.b = e4m3, p.m = 144, p.n = 272, p.scale = Scale::row_column;
+  GemmConfig config = tile(128, 256, 2, 1);
+  config.arch = Arch::sm100;
+  for (const bool pair : {false, true}) {
+    config.sm100.pair = pair;
+    expect_exact(make(p, {70, 0, 1, 200, 128, 3}, config, 30));
+  }
+}
+
 /// What DeepGEMM's k_grouped_fp8_gemm_nt_contiguous computes: D[g] += A_g B_g^T in FP32, the groups one by one.
 KGroupedProblem packed() {
   KGroupedProblem p{.m = 200, .n = 136, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};
@@ -167,7 +195,7 @@ KGroupedProblem packed() {
   return p;
 }
 
-TEST(KGroupedEmu, GroupsPackedOneByOneInEveryEncodingOnEveryCluster) {
+TEST_P(KGroupedEmu, GroupsPackedOneByOneInEveryEncodingOnEveryCluster) {
   std::uint64_t seed = 100;
   for (int e = 0; e < 5; ++e)
     for (const auto& [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}}) {
@@ -177,7 +205,7 @@ TEST(KGroupedEmu, GroupsPackedOneByOneInEveryEncodingOnEveryCluster) {
     }
 }
 
-TEST(KGroupedEmu, GroupsPackedOneByOneOfEveryTypeAndMajor) {
+TEST_P(KGroupedEmu, GroupsPackedOneByOneOfEveryTypeAndMajor) {
   std::uint64_t seed = 200;
   for (const auto& [type, a, b] : {std::tuple(bf16, Major::k, Major::k),
                                    {f16, Major::k, Major::mn},
@@ -190,7 +218,7 @@ TEST(KGroupedEmu, GroupsPackedOneByOneOfEveryTypeAndMajor) {
 }
 
 // The same operands joint and packed one by one have the same bits.
-TEST(KGroupedEmu, PackingDoesNotChangeD) {
+TEST_P(KGroupedEmu, PackingDoesNotChangeD) {
   KGroupedProblem p = packed();
   p.encoding = GroupEncoding::offsets;
   const HostKGrouped separate = make(p, {1, 4, 0, 2}, tile(128, 128, 2, 1), 5, 128);
@@ -207,7 +235,7 @@ TEST(KGroupedEmu, PackingDoesNotChangeD) {
   EXPECT_EQ(difference(separate, *got, *want), "");
 }
 
-TEST(KGroupedEmu, PackedGroupsThatAreEmptyOrMisaligned) {
+TEST_P(KGroupedEmu, PackedGroupsThatAreEmptyOrMisaligned) {
   for (const std::vector<std::int64_t>& counts : {std::vector<std::int64_t>{0, 0, 0}, {0, 2, 0}, {3, 0, 0}})
     for (const bool in_place : {true, false}) {
       HostKGrouped h = make(packed(), counts, tile(128, 128), 9, 128);
@@ -224,7 +252,7 @@ TEST(KGroupedEmu, PackedGroupsThatAreEmptyOrMisaligned) {
   EXPECT_EQ(difference(h, *got, reference(h)), "");
 }
 
-TEST(KGroupedEmu, ManyPackedGroups) {
+TEST_P(KGroupedEmu, ManyPackedGroups) {
   std::vector<std::int64_t> counts(700);
   for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = g % 5 == 0 ? 1 : 0;
   KGroupedProblem p = packed();
@@ -310,7 +338,7 @@ TEST(KGroupedEmu, WhatCannotBeIsRefused) {
 
 GemmConfig longest_first(GemmConfig config) { return config.sm90.tile_scheduler = TileScheduler::longest_k, config; }
 
-TEST(KGroupedEmu, LongestKFirstHasTheBitsOfTheDefault) {
+TEST_P(KGroupedEmu, LongestKFirstHasTheBitsOfTheDefault) {
   std::uint64_t seed = 70;
   for (int e = 0; e < 5; ++e)
     for (const auto& [m, n] : {std::pair(1, 1), {2, 1}}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swap-AB on the emulated device, bit for bit: against the reference for every recipe, type, schedule and scheduler
+// Swap-AB on the emulated devices, bit for bit: against the reference for every recipe, type, schedule and scheduler
 // with tails everywhere, and against the same product without it. Epilogue trees against FP64 and against themselves.
 #include <gtest/gtest.h>
 
@@ -15,22 +15,25 @@ namespace {
 
 using namespace ww::testing;
 
-Device open_emu(std::uint64_t seed = 0, EmuSchedule schedule = EmuSchedule::random, int sms = 0) {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed, .schedule = schedule, .sms = sms}});
+Device open_emu(std::uint64_t seed = 0, EmuSchedule schedule = EmuSchedule::random, int sms = 0,
+                Arch arch = Arch::sm90) {
+  auto device = Device::open(fmt::format("emu:{}", name_of(arch)),
+                             {.cache_dir = {}, .emu = {.seed = seed, .schedule = schedule, .sms = sms}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
 
-GemmConfig swapped(const std::string& text) {
-  const auto config = parse_config(text + (text.empty() ? "" : ",") + "swap_ab=on");
+GemmConfig swapped(const std::string& text, Arch arch = Arch::sm90) {
+  auto config = parse_config(text + (text.empty() ? "" : ",") + "swap_ab=on");
   if (!config) throw std::runtime_error(config.error().message);
+  config->arch = arch;
   return *config;
 }
 
 void expect_equal(const GemmProblem& problem, const std::string& config, std::uint64_t seed,
-                  EmuSchedule schedule = EmuSchedule::random, int sms = 0) {
-  const HostProblem host = make_problem(problem, swapped(config), seed);
-  const Device device = open_emu(seed, schedule, sms);
+                  EmuSchedule schedule = EmuSchedule::random, int sms = 0, Arch arch = Arch::sm90) {
+  const HostProblem host = make_problem(problem, swapped(config, arch), seed);
+  const Device device = open_emu(seed, schedule, sms, arch);
   const auto made = plan_gemm(device, host.problem, options_of(host, sms));
   ASSERT_TRUE(made) << made.error().message << "\n" << host.replay();
   EXPECT_EQ(made->config().sm90.swap_ab, SwapAb::on);
@@ -42,21 +45,31 @@ void expect_equal(const GemmProblem& problem, const std::string& config, std::ui
 
 constexpr Scale kBlock = Scale::block_1x128_128x128;
 
-TEST(SwapAb, EveryNumberOfRows) {
+class SwapAbArch : public ::testing::TestWithParam<Arch> {
+ protected:
+  static void expect_equal(const GemmProblem& problem, const std::string& config, std::uint64_t seed,
+                           EmuSchedule schedule = EmuSchedule::random, int sms = 0) {
+    ww::expect_equal(problem, config, seed, schedule, sms, GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Archs, SwapAbArch, ::testing::Values(Arch::sm90, Arch::sm100),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(SwapAbArch, EveryNumberOfRows) {
   std::uint64_t seed = 0;
   for (std::int64_t m : {1, 7, 8, 17, 33, 64, 65, 130})
     for (std::int64_t n : {8, 72, 200})
       expect_equal({.m = m, .n = n, .k = 400, .scale = kBlock}, "tile=128x16x128", ++seed);
 }
 
-TEST(SwapAb, TailsOfKAndNoneOfIt) {
+TEST_P(SwapAbArch, TailsOfKAndNoneOfIt) {
   std::uint64_t seed = 100;
   for (std::int64_t k : {0, 16, 128, 144, 1040})
     for (const EmuSchedule schedule : {EmuSchedule::random, EmuSchedule::adversarial})
       expect_equal({.m = 17, .n = 136, .k = k, .scale = kBlock}, "tile=64x8x128", ++seed, schedule);
 }
 
-TEST(SwapAb, EmptyExtents) {
+TEST_P(SwapAbArch, EmptyExtents) {
   expect_equal({.m = 0, .n = 64, .k = 128, .scale = kBlock}, "tile=64x8x128", 1);
   expect_equal({.m = 5, .n = 0, .k = 128, .scale = kBlock}, "tile=64x8x128", 1);
 }
@@ -123,7 +136,7 @@ TEST(SwapAb, Schedules) {
   }
 }
 
-TEST(SwapAb, SplitAlongKInAClusterAndThroughWorkspace) {
+TEST_P(SwapAbArch, SplitAlongKInAClusterAndThroughWorkspace) {
   const GemmProblem p{.m = 9, .n = 200, .k = 1680, .scale = kBlock};
   expect_equal(p, "tile=64x16x128,tile_scheduler=split-k,split=4,cluster=1x1x4,raster=64", 310,
                EmuSchedule::adversarial, 8);
@@ -134,7 +147,7 @@ TEST(SwapAb, SplitAlongKInAClusterAndThroughWorkspace) {
   expect_equal(rows, "tile=64x16x128,tile_scheduler=stream-k,raster=64", 312, EmuSchedule::random, 8);
 }
 
-TEST(SwapAb, LayoutsAndBatches) {
+TEST_P(SwapAbArch, LayoutsAndBatches) {
   std::uint64_t seed = 320;
   for (Major a : {Major::k, Major::mn})
     for (Major b : {Major::k, Major::mn})
@@ -172,18 +185,18 @@ TEST(SwapAb, NanScalesReachTheirRowsAndBlocksOnly) {
 }
 
 // --- epilogues -------------------------------------------------------------------------------------------
-EpilogueCase text_case(const char* epilogue, DType d, std::int64_t m, std::int64_t n = 136) {
+EpilogueCase text_case(const char* epilogue, DType d, std::int64_t m, std::int64_t n = 136, Arch arch = Arch::sm90) {
   EpilogueCase c;
   c.problem = {.m = m, .n = n, .k = 64, .a = bf16, .b = bf16, .d = d};
   const auto tree = parse_epilogue(epilogue);
   if (!tree) throw std::runtime_error(tree.error().message);
   c.problem.epilogue = *tree;
-  c.config = swapped("tile=128x16x64");
+  c.config = swapped("tile=128x16x64", arch);
   return c;
 }
 
 void expect_right(const EpilogueCase& c) {
-  const auto run = run_on(open_emu(), c);
+  const auto run = run_on(open_emu(0, EmuSchedule::random, 0, c.config.arch), c);
   ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
   const ref::EpilogueComparison v = verify(c, *run);
   EXPECT_EQ(v.verdict.wrong, 0) << v.where << " (" << v.verdict.first->row << ", " << v.verdict.first->column
@@ -194,26 +207,30 @@ void expect_right(const EpilogueCase& c) {
 
 /// D, amax and stores as without swap-AB, to the bit; sums over tiles follow the tile and are left out.
 void expect_bits_of_the_other(EpilogueCase c) {
-  const auto with = run_on(open_emu(), c);
-  c.config = *parse_config("tile=64x64x64");
-  const auto without = run_on(open_emu(), c);
+  const Arch arch = c.config.arch;
+  const Device device = open_emu(0, EmuSchedule::random, 0, arch);
+  const auto with = run_on(device, c);
+  c.config = *parse_config("tile=64x64x64"), c.config.arch = arch;
+  const auto without = run_on(device, c);
   ASSERT_TRUE(with && without) << c.replay() << (with ? "" : with.error().message);
   EXPECT_TRUE(bytes_of(*with) == bytes_of(*without)) << c.replay();
 }
 
 constexpr const char* kElementwise = "silu(acc*alpha+bias)+c*beta+col1*aux2+row1:bf16";
 
-TEST(SwapAb, TreesOverOddRows) {
+TEST_P(SwapAbArch, TreesOverOddRows) {
   for (std::int64_t m : {1, 7, 37}) {
-    expect_right(text_case(kElementwise, bf16, m));
-    expect_bits_of_the_other(text_case(kElementwise, bf16, m));
+    expect_right(text_case(kElementwise, bf16, m, 136, GetParam()));
+    expect_bits_of_the_other(text_case(kElementwise, bf16, m, 136, GetParam()));
   }
 }
 
-TEST(SwapAb, ReductionsAndStores) {
+TEST_P(SwapAbArch, ReductionsAndStores) {
   for (std::int64_t m : {1, 37}) {
-    expect_right(text_case("column_amax(column_sum(row_sum(row_amax(acc,out0),out1),out2),out3)", f32, m));
-    const EpilogueCase stores = text_case("relu(store(store(acc+col0,out0:f16),out1:f32))+row_amax(acc,out2)", f16, m);
+    expect_right(
+        text_case("column_amax(column_sum(row_sum(row_amax(acc,out0),out1),out2),out3)", f32, m, 136, GetParam()));
+    const EpilogueCase stores =
+        text_case("relu(store(store(acc+col0,out0:f16),out1:f32))+row_amax(acc,out2)", f16, m, 136, GetParam());
     expect_right(stores);
     expect_bits_of_the_other(stores);
   }

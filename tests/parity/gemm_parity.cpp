@@ -5,6 +5,8 @@
 //                                             recipe_problem.hpp, from 3000000 on those of output_problem.hpp, from
 //                                             4000000 on those of scheduler_problem.hpp, from 5000000 on those of
 //                                             swap_problem.hpp, from 7000000 on those of register_problem.hpp
+//   gemm_parity verify <first> <count> [step] compares D of every step-th problem with the reference; problems from
+//                                             8000000 on are those of blackwell_problem.hpp, on emu:sm100
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -19,6 +21,7 @@
 #include <string>
 #include <thread>
 
+#include "problems/blackwell_problem.hpp"
 #include "problems/operand_problem.hpp"
 #include "problems/output_problem.hpp"
 #include "problems/recipe_problem.hpp"
@@ -34,6 +37,7 @@ using namespace ww::testing;
 /// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
+  if (i >= kFirstBlackwellProblem) return blackwell_problem(i);
   if (i >= kFirstRegisterProblem) return register_problem(i);
   if (i >= kFirstSwapProblem) return swap_problem(i);
   if (i >= kFirstSchedulerProblem) return scheduler_problem(i);
@@ -66,6 +70,7 @@ HostProblem numbered_problem(std::uint64_t i) {
 
 /// CTAs that problem `i` runs on; 0: all of the device.
 int sms_of(std::uint64_t i) {
+  if (i >= kFirstBlackwellProblem) return kBlackwellSms;
   if (i >= kFirstRegisterProblem || i < kFirstSchedulerProblem) return 0;
   return i >= kFirstSwapProblem ? kSwapSms : scheduler_sms(i);
 }
@@ -94,10 +99,10 @@ Result<std::string> hash_on(const Device& device, std::uint64_t i, const HostPro
 
 /// An emulated device has as many SMs as problem `i` wants.
 Result<Device> open_device(const std::string& name, std::uint64_t i) {
-  const bool emulated = name.starts_with("emu");
-  return Device::open(
-      name, {.cache_dir = {},
-             .emu = {.sms = emulated && i >= kFirstSchedulerProblem && i < kFirstRegisterProblem ? kSchedulerSms : 0}});
+  const bool emulated = name.starts_with("emu"), blackwell = i >= kFirstBlackwellProblem;
+  const bool schedules = i >= kFirstSchedulerProblem && i < kFirstRegisterProblem;
+  const int sms = blackwell ? kBlackwellSms : schedules ? kSchedulerSms : 0;
+  return Device::open(name, {.cache_dir = {}, .emu = {.seed = blackwell ? i : 0, .sms = emulated ? sms : 0}});
 }
 
 int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
@@ -160,6 +165,29 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
   return wrong == 0 ? 0 : 1;
 }
 
+int verify(std::uint64_t first, std::uint64_t count, std::uint64_t step) {
+  std::atomic<std::uint64_t> next = 0;
+  std::atomic<int> wrong = 0, failed = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      workers.emplace_back([&] {
+        for (std::uint64_t n; (n = next++) < count;) {
+          const std::uint64_t i = first + n * step;
+          const HostProblem host = numbered_problem(i);
+          const auto device = open_device(host.config.arch == Arch::sm90 ? "emu:sm90" : "emu:sm100", i);
+          const auto where = device ? difference_on(*device, i, host) : failure(device.error());
+          if (where && where->empty()) continue;
+          ++(where ? wrong : failed);
+          fmt::print("problem {}: {}\n{}\n", i, where ? *where : where.error().message, host.replay());
+          std::fflush(stdout);
+        }
+      });
+  }
+  fmt::print("{} of {} problems from {} on bit-equal to the reference\n", count - wrong - failed, count, first);
+  return failed > 0 ? 4 : wrong > 0 ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -169,6 +197,11 @@ int main(int argc, char** argv) {
                 argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 0);
   if (verb == "check")
     return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
-  fmt::print(stderr, "usage: gemm_parity make <file> [count] [first] | gemm_parity check <file> [device] [step]\n");
+  if (verb == "verify" && argc > 3)
+    return verify(std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10),
+                  argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
+  fmt::print(stderr,
+             "usage: gemm_parity verify <first> <count> [step] | gemm_parity make <file> [count] [first] | gemm_parity "
+             "check <file> [device] [step]\n");
   return 2;
 }

@@ -223,8 +223,28 @@ inline GemmConfig n_major_config(std::uint64_t i, bool masked) {
   }
 }
 
+inline constexpr std::uint64_t kFirstBlackwellGrouped = 5'900'000;
+
+/// Returns a config for Blackwell: rows of tokens in tiles of 64 or 128, with and without a cluster. Ten numbers in a
+/// row share it.
+inline GemmConfig blackwell_grouped_config(std::uint64_t i, const HostGrouped& h) {
+  std::mt19937_64 rng(i / 10 * 0x9e3779b97f4a7c15ull + 79);
+  const auto pick = [&](std::uint64_t count) { return static_cast<int>(rng() % count); };
+  const bool n_major = h.problem.b_major == Major::mn, block = h.problem.scale == Scale::block_1x128_128x128;
+  const int m = pick(3) == 0 ? 64 : 128, cluster_m = 1 + pick(2);
+  const int n = n_major ? 64 << pick(2) : block ? 32 << pick(3) : 16 * (1 + pick(16));
+  return {.arch = Arch::sm100,
+          .tile = {m, n_major ? max(n, 64 * cluster_m) : n},
+          .cluster = {cluster_m},
+          .raster = {1 + pick(4)},
+          .sm90 = {.stages = pick(3) == 0 ? 2 : 0},
+          .sm100 = {.accumulators = pick(3)},
+          .row_groups = {.variant = h.problem.encoding == GroupEncoding::masked ? GroupedVariant::masked
+                                                                                : GroupedVariant::contiguous}};
+}
+
 /// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstOccupancyGrouped
-/// on, with an N-major B from kFirstNMajorGrouped on.
+/// on, with an N-major B from kFirstNMajorGrouped on, for Blackwell from kFirstBlackwellGrouped on.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -234,9 +254,14 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // Two kinds, because kernels take seconds to compile: even numbers share nine of them, odd ones vary freely.
   const bool common = i % 2 == 0;
   set_types(h, kGroupedTypes[common ? i / 2 % 3 : 3 + i / 2 % 6]);
-  const bool n_major = i >= kFirstNMajorGrouped;
+  const bool blackwell = i >= kFirstBlackwellGrouped, n_major = !blackwell && i >= kFirstNMajorGrouped;
   if (n_major) set_types(h, kNMajorTypes[i / 6 % 5]), p.b_major = Major::mn;
   p.encoding = GroupEncoding(i / 6 % 5);
+  if (blackwell) {
+    set_types(h, kGroupedTypes[i / 10 % 11]);
+    p.encoding = GroupEncoding(i / 10 % 5);
+    if (i / 10 % 3 == 0 && bytes_of(p.b) == 2) p.b_major = Major::mn;
+  }
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(8);
   const std::int64_t step = 16 / bytes_of(p.a), counts_of_groups[6] = {1, 2, 3, 8, 17, 60};
   p.groups = pick(40) == 0 ? 4096 : counts_of_groups[pick(6)];
@@ -272,6 +297,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
   // Not eight splits or three CTAs with large tables, because tables, slots and a ring do not fit together.
   if (n_major) h.config = n_major_config(p.groups > 1024 ? 0 : i, masked);
+  else if (blackwell) h.config = blackwell_grouped_config(i, h);
   else if (i >= kFirstOccupancyGrouped) h.config = occupancy_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
@@ -293,7 +319,7 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
                    .lda = p.lda,
                    .ldb = p.ldb,
                    .ldd = p.n},
-                  {},
+                  {.arch = h.config.arch},
                   h.number,
                   {},
                   {},

@@ -115,6 +115,7 @@ inline void fill_k_grouped(HostKGrouped& h, std::mt19937_64& rng) {
 }
 
 inline constexpr std::uint64_t kFirstPacked = 1'000'000;  // from this number on, groups are packed one by one
+inline constexpr std::uint64_t kFirstBlackwellKGrouped = 2'000'000;  // from this number on, the kernels are Blackwell's
 
 /// Problem number `i`: every kind of operand on every cluster, three numbers a kernel.
 inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
@@ -147,13 +148,14 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
                                  {tf32, f32, Scale::none, k, k, false},
                                  {bf16, f32, Scale::none, mn, mn, false},
                                  {f16, f16, Scale::none, k, k, true}};
-  const Kind& kind = i >= kFirstPacked ? packed_kinds[i % 10] : kinds[i % 10];
+  const bool blackwell = i >= kFirstBlackwellKGrouped, packed = blackwell ? i / 60 % 2 == 1 : i >= kFirstPacked;
+  const Kind& kind = packed ? packed_kinds[i % 10] : kinds[i % 10];
   HostKGrouped h;
   h.number = i;
   KGroupedProblem& p = h.problem;
   p.a = p.b = kind.a, p.d = kind.d, p.scale = kind.scale, p.accumulate = kind.accumulate;
   p.a_major = kind.a_major, p.b_major = kind.b_major;
-  if (i >= kFirstPacked) p.packing = KPacking::per_group;
+  if (packed) p.packing = KPacking::per_group;
   p.encoding = GroupEncoding(pick(5));
   p.m = 1 + pick(300), p.n = 8 * (1 + pick(40));
   const std::int64_t counts_of_groups[6] = {1, 2, 3, 5, 8, 20};
@@ -177,6 +179,7 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   h.config.cluster.m = cluster == 1 ? 2 : 1, h.config.cluster.n = cluster == 2 ? 2 : 1;
   h.config.tile.m = small && cluster != 2 ? 64 : 128, h.config.tile.n = small && cluster != 1 ? 64 : 128;
   h.config.raster.width = 1 + static_cast<int>(pick(3));
+  if (blackwell) h.config.arch = Arch::sm100, h.config.sm100.pair = cluster == 1 && !small;
   fill_k_grouped(h, rng);
   return h;
 }
@@ -185,8 +188,13 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
 inline HostProblem problem_of_group(const HostKGrouped& h, std::size_t g) {
   const KGroupedProblem& p = h.problem;
   const auto [first, count] = h.ranges[g];
-  HostProblem one{
-      {.m = p.m, .n = p.n, .k = count, .a = p.a, .b = p.b, .d = f32, .scale = p.scale}, {}, h.number, {}, {}, {}, {}};
+  HostProblem one{{.m = p.m, .n = p.n, .k = count, .a = p.a, .b = p.b, .d = f32, .scale = p.scale},
+                  {.arch = h.config.arch},
+                  h.number,
+                  {},
+                  {},
+                  {},
+                  {}};
   one.problem.a_major = p.a_major, one.problem.b_major = p.b_major, one.problem.ldd = p.n;
   const auto part = [&](const std::vector<std::uint8_t>& all, DType type, Major major, std::int64_t rows,
                         std::int64_t ld, std::int64_t& packed) {

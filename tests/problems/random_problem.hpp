@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random GEMM problems and their exact answer, for comparing bits.
 // The reference follows docs/numerics.md element by element: instructions of 32 bytes of K through the tensor-core
-// model, promotion every 128 of K for block scales, sums of spans of K where a kernel makes them, one rounding to the
+// model of the config's architecture, promotion every 128 of K for block scales, sums of spans of K where a kernel makes them, one rounding to the
 // output type. It shares no code with the kernel.
 #pragma once
 
@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "config/config_text.hpp"
+#include "emu/sm100/numerics/umma.hpp"
 #include "emu/sm90/numerics/mma.hpp"
 #include "warpwright/arch/common/convert.hpp"
+#include "warpwright/atom/umma_atom.hpp"
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -143,6 +145,18 @@ inline void gather_columns(const std::uint8_t* bytes, std::int64_t rows, std::in
                   static_cast<std::size_t>(element));
 }
 
+/// Multiplies 64 rows of A by 64 of B as one instruction of `arch` does: 32 bytes of K onto `sum` (64, 64), or onto
+/// zero.
+inline void multiply_instruction(Arch arch, DType a, DType b, const std::uint8_t* rows_a, const std::uint8_t* rows_b,
+                                 float* sum, bool accumulate, emu::MmaMath math) {
+  if (arch == Arch::sm90) return emu::mma_m64({a, b}, 64, rows_a, rows_b, sum, accumulate, 1, 1, math);
+  std::uint32_t cells[64 * 64];
+  std::memcpy(cells, sum, sizeof cells);
+  emu::sm100::multiply({.kind = atom::mma_kind(a), .a = atom::mma_format(a), .b = atom::mma_format(b)}, 64, 64, rows_a,
+                       rows_b, nullptr, nullptr, cells, 64, accumulate, math);
+  std::memcpy(sum, cells, sizeof cells);
+}
+
 /// k-blocks [first, second) of one CTA.
 using KSpan = std::pair<std::int64_t, std::int64_t>;
 /// How the K of a tile is summed: the spans of a split in order, then the splits in order.
@@ -176,7 +190,7 @@ inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t 
     if (p.b_major == Major::k) gather(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
     else gather_columns(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, element, rows_b);
     const bool fresh = promotes ? at % 128 == 0 : at == span.first * 128;
-    emu::mma_m64({p.a, p.b}, 64, rows_a, rows_b, sum, !fresh, 1, 1, math);
+    multiply_instruction(host.config.arch, p.a, p.b, rows_a, rows_b, sum, !fresh, math);
     if (!promotes || at % 128 != 96) continue;
     for (int i = 0; i < 64; ++i)
       for (int j = 0; j < 64; ++j) {
