@@ -56,8 +56,8 @@ Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
 }  // namespace
 
 Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place) {
+  WW_CHECK(check_majors(problem.a, problem.a_major, problem.b, problem.b_major, options.config.arch));
   WW_TRY(const GemmProblem checked, validate(problem));
-  WW_CHECK(check_majors(checked.a, checked.a_major, checked.b, checked.b_major, options.config.arch));
   WW_CHECK(check_sms(options.sms, 0));
   WW_CHECK(check_invariance(options));
   WW_CHECK(check_fixed(checked, options.config));

@@ -14,8 +14,8 @@
 namespace ww {
 
 Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
+  WW_CHECK(ops::check_majors(problem.a, Major::k, problem.b, problem.b_major, options.config.arch));
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
-  WW_CHECK(ops::check_majors(checked.a, Major::k, checked.b, checked.b_major, options.config.arch));
   WW_CHECK(ops::check_sms(options.sms, 0));
   if (const EpilogueTree& asked = options.config.epilogue; !asked.empty() && asked != checked.epilogue)
     return failure(ErrorCode::unsupported, "config, epilogue", "none, or the epilogue of the problem", to_text(asked));

@@ -125,11 +125,11 @@ Result<KGroupedProblem> ops::validate(const KGroupedProblem& problem) {
 
 Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const GemmOptions& options) {
   WW_CHECK(check(problem));
+  WW_CHECK(ops::check_majors(problem.a, problem.a_major, problem.b, problem.b_major, options.config.arch));
   KGroupedDecision decision;
   Result<GemmProblem> batch = ops::validate(batch_of(problem));
   if (!batch) return failure(in_group_terms(batch.error()));
   decision.batch = *batch;
-  WW_CHECK(ops::check_majors(batch->a, batch->a_major, batch->b, batch->b_major, options.config.arch));
   WW_CHECK(ops::check_sms(options.sms, 0));
   const RowGroups& row_groups = options.config.row_groups;
   if (options.config.grouping == Grouping::row_groups)

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from kernel_families import FAMILIES
+from kernel_families import BLACKWELL_FAMILIES, FAMILIES
 
 # Kernels that an operation launches before or after the one of its config.
 AUXILIARY = {
@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--result", type=pathlib.Path, help="JSON file: written after every kernel; clean ones are not run again")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
-    jobs = [(name, arguments_of(name)) for name in names_of(build, arguments.source)] + list(FAMILIES.items())
+    jobs = [(name, arguments_of(name)) for name in names_of(build, arguments.source)] + [*FAMILIES.items(), *BLACKWELL_FAMILIES.items()]
     jobs += [(name, command) for name, command in AUXILIARY.items() if name not in dict(jobs)]
     jobs = [job for job in jobs if arguments.only.search(job[0])]
     if arguments.sample:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GEMM kernels on the emulated devices, bit for bit against the reference: every type, recipe, output, cluster, tail.
+// The GEMM kernels on the emulated devices, bit for bit against the reference: every type, recipe, output, cluster,
+// tail.
 // A test runs on every architecture; of tests of many kernels, Blackwell's part is smaller, because its kernels are
 // compiled when they are first run. tests/parity has random configs of it.
 #include <gtest/gtest.h>

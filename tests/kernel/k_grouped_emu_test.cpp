@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of K on the emulated devices, bit for bit against the exact reference of each group alone: tails, empty groups,
-// NaN beyond a group's end, clusters, contradicting sizes, refusals of plan_k_grouped() and run().
+// Groups of K on the emulated devices, bit for bit against the exact reference of each group alone: tails, empty
+// groups, NaN beyond a group's end, clusters, contradicting sizes, refusals of plan_k_grouped() and run().
 #include <gtest/gtest.h>
 
 #include "problems/random_k_grouped.hpp"

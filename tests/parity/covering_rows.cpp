@@ -7,6 +7,7 @@
 #include <random>
 
 #include "covering_array.hpp"
+#include "gemm_flags.hpp"
 
 namespace {
 
@@ -14,19 +15,7 @@ using namespace ww;
 using namespace ww::testing;
 
 std::string flags_of(const Row& row) {
-  GemmConfig config = config_of(row);
-  const GemmProblem p = problem_of(row);
-  const int cluster = config.cluster.m * config.cluster.n * std::max(1, config.cluster.k);
-  config.epilogue = {};  // said by --epilogue
-  std::string text =
-      fmt::format("--m {} --n {} --k {} --dtype {} --b-dtype {} --scale {} --layout {} --sms {} --config {}", p.m, p.n,
-                  p.k, name_of(p.a), name_of(p.b), name_of(p.scale), name_of(MatrixLayout{p.a_major, p.b_major}),
-                  std::max(4, cluster), to_text(config));
-  if (p.d != e4m3) text += fmt::format(" --out-dtype {}", name_of(p.d));  // e4m3 follows from the epilogue
-  if (p.d_layout == OutputLayout::column) text += " --d-layout column";
-  if (p.batch > 1) text += fmt::format(" --batch {}", p.batch);
-  if (const char* epilogue = kEpilogueNames[row[kEpilogue]]; *epilogue) text += fmt::format(" --epilogue {}", epilogue);
-  return text;
+  return gemm_flags(config_of(row), problem_of(row), kEpilogueNames[row[kEpilogue]]);
 }
 
 }  // namespace

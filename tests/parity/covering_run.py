@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the rows that covering_rows prints through `warpwright gemm`.
 
-  covering_run.py verify WARPWRIGHT ROWS            every row against FP64, and again with K = 0, on the emulated device
+  covering_run.py verify WARPWRIGHT ROWS [DEVICE]   every row against FP64, and again with K = 0, on emu:sm90 or DEVICE
   covering_run.py make   WARPWRIGHT ROWS FILE       the rows and the hash of D that the emulated device computes
   covering_run.py check  WARPWRIGHT FILE [DEVICE]   the same rows on DEVICE (default cuda:0): the same hashes
 
@@ -36,12 +36,12 @@ def rows_of(program):
     return [shlex.split(line) for line in subprocess.check_output(program, text=True).splitlines()]
 
 
-def verify(warpwright, rows):
+def verify(warpwright, rows, device):
     cases = [(flags, "") for flags in rows] + [(with_value(flags, "--k", 0), " (K = 0)") for flags in rows]
 
     def one(case):
         flags, what = case
-        command = [warpwright, "gemm", "--device", "emu:sm90", "--threads", "1", "--verify", *flags]
+        command = [warpwright, "gemm", "--device", device, "--threads", "1", "--verify", *flags]
         status, said = run(command)
         if status != 0:
             print(f"wrong{what}: {shlex.join(command)}\n{said}", flush=True)
@@ -87,7 +87,9 @@ def main():
     if verb == "check":
         return check(warpwright, sys.argv[3], sys.argv[4] if len(sys.argv) > 4 else "cuda:0")
     rows = rows_of(shlex.split(sys.argv[3]))
-    return make(warpwright, rows, sys.argv[4]) if verb == "make" else verify(warpwright, rows)
+    if verb == "make":
+        return make(warpwright, rows, sys.argv[4])
+    return verify(warpwright, rows, sys.argv[4] if len(sys.argv) > 4 else "emu:sm90")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random GEMM problems and their exact answer, for comparing bits.
 // The reference follows docs/numerics.md element by element: instructions of 32 bytes of K through the tensor-core
-// model of the config's architecture, promotion every 128 of K for block scales, sums of spans of K where a kernel makes them, one rounding to the
-// output type. It shares no code with the kernel.
+// model of the config's architecture, promotion every 128 of K for block scales, sums of spans of K where a kernel
+// makes them, one rounding to the output type. It shares no code with the kernel.
 #pragma once
 
 #include <fmt/format.h>
