@@ -187,7 +187,7 @@ typedef struct ww_device_info {
   const char* name;             /* "emu:sm90", "cuda:0"; this and the next are valid until the device is closed */
   const char* description;      /* "NVIDIA H200, sm_90, 132 SMs, ..." */
   int32_t emulated;             /* not 0: kernels run on the CPU */
-  int32_t arch;                 /* 90 */
+  int32_t arch;                 /* 90 or 100 */
   int32_t sms;                  /* CTAs that a persistent kernel launches by default */
   int32_t shared_bytes_per_cta; /* the most dynamic shared memory of a CTA */
   uint64_t memory_bytes;        /* device memory in all */
@@ -298,7 +298,8 @@ typedef struct ww_k_grouped_problem {
 /** How a problem is to be solved; a null pointer chooses everything. */
 typedef struct ww_options {
   size_t struct_size;
-  const char* config;      /* "tile=128x128x128,cluster=2x1"; keys that are left out are chosen */
+  const char* config;      /* "tile=128x128x128,cluster=2x1"; keys that are left out are chosen, and arch
+                              is the device's */
   int64_t workspace_limit; /* bytes, of configs that are chosen; 0: 64 MiB; -1: none */
   int32_t sms;             /* upper limit of the CTAs launched; 0: as many as the device holds at once */
   ww_pdl pdl;              /* programmatic dependent launch */
@@ -398,7 +399,8 @@ typedef struct ww_k_grouped_operands {
 
 /* ---- Plans and runs --------------------------------------------------------------------------------------------- */
 
-/** Return WW_OK if the library can run the problem, else the reason. They need no device. */
+/** Return WW_OK if the library can run the problem, else the reason. They need no device: the architecture is sm90, or
+ * that of the options' config, such as "arch=sm100". */
 WW_API ww_status ww_gemm_can_implement(const ww_gemm_problem* problem, const ww_options* options);
 WW_API ww_status ww_grouped_can_implement(const ww_grouped_problem* problem, const ww_options* options);
 WW_API ww_status ww_k_grouped_can_implement(const ww_k_grouped_problem* problem, const ww_options* options);

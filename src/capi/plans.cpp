@@ -49,7 +49,7 @@ template <class CProblem>
 ww_status new_plan(const DeviceObject& device, const CProblem* problem, const ww_options* options,
                    std::unique_ptr<PlanObject>& made) {
   Request<CProblem> request;
-  WW_C_PASS(request.read(problem, options));
+  WW_C_PASS(request.read(problem, options, device.state->device->info().arch));
   using Operation = OperationOf<std::decay_t<decltype(request.problem)>>;
   WW_C_TRY(auto plan, Operation::make_plan(*device.state->device, request.problem, request.options));
   made.reset(new PlanObject{.plan = plan, .device = device.state});

@@ -8,15 +8,16 @@
 namespace ww::capi {
 namespace {
 
-template <class CProblem> ww_status read_one(const CProblem* problem, const ww_options* options, PrepareCase& to) {
+template <class CProblem>
+ww_status read_one(const CProblem* problem, const ww_options* options, Arch arch, PrepareCase& to) {
   Request<CProblem> request;
-  WW_C_PASS(request.read(problem, options));
+  WW_C_PASS(request.read(problem, options, arch));
   to.problem = request.problem;
   to.options = request.options;
   return WW_OK;
 }
 
-ww_status read_case(const ww_prepare_case* given, PrepareCase& to) {
+ww_status read_case(const ww_prepare_case* given, Arch arch, PrepareCase& to) {
   Given<ww_prepare_case> from;
   WW_C_PASS(from.read("cases", given));
   const int problems =
@@ -24,12 +25,12 @@ ww_status read_case(const ww_prepare_case* given, PrepareCase& to) {
   if (problems != 1)
     return refuse("cases", "one in each of gemm, grouped, k_grouped and kernel", fmt::format("{}", problems));
   if (from->kernel != nullptr) {
-    WW_C_TRY(to, parse_prepare_case(from->kernel));
+    WW_C_TRY(to, parse_prepare_case(from->kernel, arch));
     return WW_OK;
   }
-  if (from->gemm != nullptr) return read_one(from->gemm, from->options, to);
-  if (from->grouped != nullptr) return read_one(from->grouped, from->options, to);
-  return read_one(from->k_grouped, from->options, to);
+  if (from->gemm != nullptr) return read_one(from->gemm, from->options, arch, to);
+  if (from->grouped != nullptr) return read_one(from->grouped, from->options, arch, to);
+  return read_one(from->k_grouped, from->options, arch, to);
 }
 
 void tell(const ww_prepare_options& options, std::size_t done, std::size_t of, const PreparedKernel& kernel) {
@@ -69,7 +70,7 @@ ww_status prepare_cases(ww_device device, const ww_prepare_case* cases, std::siz
     if (one->struct_size != step)
       return refuse("cases", fmt::format("struct_size = {} in each, as in the first", step),
                     fmt::format("{}", one->struct_size));
-    WW_C_PASS(read_case(one, all[i]));
+    WW_C_PASS(read_case(one, use->state->device->info().arch, all[i]));
   }
   PrepareOptions made;
   made.threads = how->threads;

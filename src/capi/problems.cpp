@@ -175,9 +175,10 @@ Result<GemmOptions> to_options(const ww_options& from) {
   return to;
 }
 
-template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem) {
+template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem, Arch arch) {
   WW_TRY(GemmOptions to, to_options(from));
   GemmConfig& base = to.config;
+  base.arch = arch;
   base.operands.a = problem.a, base.operands.b = problem.b, base.operands.d = problem.d;
   base.operands.scale = problem.scale;
   if (from.config != nullptr) {
@@ -185,9 +186,9 @@ template <class Problem> Result<GemmOptions> to_options(const ww_options& from, 
   }
   return to;
 }
-template Result<GemmOptions> to_options(const ww_options&, const GemmProblem&);
-template Result<GemmOptions> to_options(const ww_options&, const GroupedProblem&);
-template Result<GemmOptions> to_options(const ww_options&, const KGroupedProblem&);
+template Result<GemmOptions> to_options(const ww_options&, const GemmProblem&, Arch);
+template Result<GemmOptions> to_options(const ww_options&, const GroupedProblem&, Arch);
+template Result<GemmOptions> to_options(const ww_options&, const KGroupedProblem&, Arch);
 
 namespace {
 
@@ -200,10 +201,18 @@ Result<QuantizeOptions> without_config(const ww_options& from) {
 
 }  // namespace
 
-Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&) { return without_config(from); }
-Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&) { return without_config(from); }
-Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem&) { return without_config(from); }
-Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem&) { return without_config(from); }
+Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&, Arch) {
+  return without_config(from);
+}
+Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&, Arch) {
+  return without_config(from);
+}
+Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem&, Arch) {
+  return without_config(from);
+}
+Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem&, Arch) {
+  return without_config(from);
+}
 
 namespace {
 

@@ -12,13 +12,14 @@ template <class CProblem>
 ww_status explain_problem(ww_device device, const CProblem* problem, const ww_options* options,
                           Explanation& explanation) {
   Request<CProblem> request;
-  WW_C_PASS(request.read(problem, options));
   if (device == nullptr) {
+    WW_C_PASS(request.read(problem, options));
     WW_C_TRY(explanation, explain(request.problem, request.options));
     return WW_OK;
   }
   DeviceUse use;
   WW_C_PASS(use_device(device, use));
+  WW_C_PASS(request.read(problem, options, use->state->device->info().arch));
   WW_C_TRY(explanation, explain(*use->state->device, request.problem, request.options));
   return WW_OK;
 }

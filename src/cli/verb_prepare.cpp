@@ -12,6 +12,7 @@
 #include "cli/execution.hpp"
 #include "cli/operation_request.hpp"
 #include "cli/progress.hpp"
+#include "cli/request.hpp"
 #include "config/config_text.hpp"
 #include "facts/facts.hpp"
 #include "host/messages.hpp"
@@ -96,8 +97,9 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
   if (flags.config.has_value() == flags.configs.has_value())
     return failure(ErrorCode::invalid, "--config, --configs", "one of them, or an operation after prepare",
                    flags.config ? "both" : "neither");
+  const Arch arch = emulated_arch(flags.device.value_or("auto"));
   if (flags.config) {
-    Result<PrepareCase> one = parse_prepare_case(*flags.config);
+    Result<PrepareCase> one = parse_prepare_case(*flags.config, arch);
     if (!one && !one.error().argument.starts_with("config"))
       return failure(with_argument(one.error(), "--config, " + one.error().argument));
     if (!one) return failure(one.error());
@@ -111,7 +113,7 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
     line.resize(std::min(line.find('#'), line.size()));
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
     if (line.empty()) continue;
-    Result<PrepareCase> one = parse_prepare_case(line);
+    Result<PrepareCase> one = parse_prepare_case(line, arch);
     if (!one)
       return failure(with_argument(one.error(), fmt::format("--configs, line {}, {}", number, one.error().argument)));
     made.push_back(std::move(*one));

@@ -47,6 +47,8 @@ Fields problem_fields(const OperationRequest& asked, const Selection& s) {
   for (auto& field : asked.operation->sizes()) fields.push_back(std::move(field));
   fields.emplace_back("sms", s.all.sms);
   fields.emplace_back("emulated", s.all.emulated);
+  fields.emplace_back("modelled_for", s.all.modelled_for);
+  fields.emplace_back("measured", s.all.measured);
   fields.emplace_back("batch_invariant", asked.operation->inputs().options.batch_invariant);
   return fields;
 }
@@ -82,10 +84,19 @@ std::string tile_meaning(const GemmConfig& c) {
                           : fmt::format("off: a tile is {} rows of A x {} of B", c.tile.m, c.tile.n);
 }
 
+/// Of which device the times are, and what they rest on.
+std::string modelled_text(const Explanation& all) {
+  return all.measured
+             ? fmt::format("microseconds are modelled for an {}; ", all.modelled_for)
+             : fmt::format("microseconds are modelled for a {}, unmeasured: rates of publications; ", all.modelled_for);
+}
+
 /// The modelled time of the chosen config and its terms.
-std::string times_text(const RankedConfig& chosen) {
+std::string times_text(const Explanation& all) {
+  const RankedConfig& chosen = all.chosen;
   std::string text = fmt::format("  swap-AB    {}\n", tile_meaning(chosen.config));
-  text += fmt::format("  time       {:.1f} us modelled, {} wave{} of {} CTAs\n", chosen.us, chosen.waves,
+  text += fmt::format("  time       {:.1f} us modelled{}, {} wave{} of {} CTAs\n", chosen.us,
+                      all.measured ? "" : " (unmeasured: rates of publications)", chosen.waves,
                       chosen.waves == 1 ? "" : "s", chosen.resident_ctas);
   for (const CostTerm& term : chosen.terms)
     text += fmt::format("    {:>9.2f}  {:<14} {}\n", term.us, term.name, term.meaning);
@@ -113,7 +124,7 @@ Result<Outcome> show_configs(OperationRequest asked, const Flags& flags) {
                                 ? fmt::format("auto takes {}", to_text(s.all.chosen.config))
                                 : fmt::format("auto takes number {}", chosen - candidates.begin() + 1);
   outcome.text += fmt::format("  {} of {} shown; {}{}\n", shown, candidates.size(),
-                              has_times(s) ? "microseconds are modelled for an H200; " : "", taken);
+                              has_times(s) ? modelled_text(s.all) : "", taken);
   outcome.json = problem_fields(asked, s);
   outcome.json.emplace_back("chosen", to_text(s.all.chosen.config));
   outcome.json.emplace_back("count", static_cast<std::int64_t>(candidates.size()));
@@ -128,7 +139,7 @@ Result<Outcome> explain_choice(OperationRequest asked, const Flags& flags) {
   Outcome outcome;
   outcome.text = title(asked, s, "explain") + fmt::format("  chosen     {}\n", to_text(chosen.config));
   outcome.text += fmt::format("  because    {}\n", s.all.because);
-  if (has_times(s)) outcome.text += times_text(chosen);
+  if (has_times(s)) outcome.text += times_text(s.all);
   List next;
   for (const RankedConfig& other : s.all.ranking) {
     if (other.config == chosen.config || next.size() >= s.top) continue;

@@ -23,6 +23,7 @@ Fields fields_of(const EmuStats& s) {
                 {"l2_read_bytes", bytes_fields(s.l2_read_bytes)},
                 {"l2_write_bytes", bytes_fields(s.l2_write_bytes)},
                 {"shared_write_bytes", bytes_fields(s.shared_write_bytes)}};
+  if (s.ummas > 0) fields.emplace_back("ummas", s.ummas);
   if (s.work.empty()) return fields;
   List tiles, parts, k_blocks;
   for (const CtaWork& work : s.work)

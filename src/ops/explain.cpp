@@ -28,25 +28,41 @@ RankedConfig ranked(const GemmConfig& config, const select::Cost& cost) {
   return made;
 }
 
+/// Returns what a reader must know of times that no measurement supports.
+const char* caveat(const Explanation& made) { return made.measured ? "" : " (unmeasured: rates of publications)"; }
+std::string device_text(const Explanation& made) {
+  return fmt::format("{} {}{}", std::string_view(made.modelled_for) == "H200" ? "an" : "a", made.modelled_for,
+                     caveat(made));
+}
+
 /// Why the chosen one of a ranking: one sentence.
 std::string because(const Explanation& made) {
   if (made.emulated && made.ranking.front().config != made.chosen.config)
-    return "the emulated device chooses among the configs whose modules are shipped; times are modelled for an H200 "
-           "with as many SMs";
+    return fmt::format("the emulated device chooses among {}; times are modelled for {} with as many SMs",
+                       made.measured ? "the configs whose modules are shipped" : "a few configs by the waves of tiles",
+                       device_text(made));
   const auto largest = std::max_element(made.chosen.terms.begin(), made.chosen.terms.end(),
                                         [](const CostTerm& a, const CostTerm& b) { return a.us < b.us; });
-  return fmt::format("the least modelled time of {} configs; most of it is {}", made.ranking.size(),
-                     largest == made.chosen.terms.end() ? "nothing" : largest->meaning);
+  return fmt::format("the least modelled time of {} configs; most of it is {}{}", made.ranking.size(),
+                     largest == made.chosen.terms.end() ? "nothing" : largest->meaning, caveat(made));
 }
 
 int resident_sms(const GemmOptions& options, const ops::LaunchTarget& target) {
   return options.sms > 0 ? std::min(options.sms, target.sms) : target.sms;
 }
 
+Explanation explanation_for(const GemmOptions& options, const ops::LaunchTarget& target) {
+  const select::MachineRates& rates = select::rates_of(target.arch);
+  return {.sms = resident_sms(options, target),
+          .emulated = target.emulated,
+          .modelled_for = rates.name,
+          .measured = rates.measured};
+}
+
 Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& options,
                                const ops::LaunchTarget& target) {
   WW_TRY(ops::Alternatives all, ops::alternatives(problem, options, target));
-  Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
+  Explanation made = explanation_for(options, target);
   made.chosen = ranked(all.decision.config, select::cost_of(all.decision.problem, all.decision.config, made.sms));
   for (const select::Candidate& candidate : all.ranking.candidates)
     made.ranking.push_back(ranked(candidate.config, candidate.cost));
@@ -85,6 +101,8 @@ std::string because(const GroupedProblem& p, const Explanation& made) {
                                               p.total_rows() / std::max<std::int64_t>(p.groups, 1));
   const auto at = std::find_if(made.ranking.begin(), made.ranking.end(),
                                [&](const RankedConfig& r) { return r.config == made.chosen.config; });
+  if (!made.measured)
+    return fmt::format("the least modelled time of {} configs for {}{}", made.ranking.size(), sizes, caveat(made));
   return fmt::format("rules on the shape, measured on an H200: {}; number {} of {} by modelled time", sizes,
                      at - made.ranking.begin() + 1, made.ranking.size());
 }
@@ -94,7 +112,7 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
                                const ops::LaunchTarget& target) {
   WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
   const GroupedProblem& p = decision.problem;
-  Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
+  Explanation made = explanation_for(options, target);
   select::GroupedRequest request{.config = options.config, .sms = made.sms, .batch_invariant = options.batch_invariant};
   if (made.sms < target.sms && request.config.sm90.occupancy == 0) request.config.sm90.occupancy = 1;
   made.chosen = ranked(decision.config, select::cost_of(p, select::assumed_sizes(p), decision.config, made.sms));
@@ -114,7 +132,7 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
 Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions& options,
                                const ops::LaunchTarget& target) {
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
-  Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
+  Explanation made = explanation_for(options, target);
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
   made.because =
@@ -126,6 +144,7 @@ Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions
       GemmConfig requested = options.config;
       requested.tile.m = tile_m, requested.tile.n = tile_n, requested.cluster.m = cluster_m;
       requested.k_groups.packing = decision.config.k_groups.packing;
+      if (target.arch == Arch::sm100 && tile_m == 128 && cluster_m == 2) requested.sm100.pair = true;
       const GemmConfig config = select::choose_k_grouped(decision.batch, requested);
       sort_in(config, ops::check_k_grouped(config, problem.groups), made);
     }
@@ -143,21 +162,21 @@ Result<Explanation> explain(const Device& device, const GemmProblem& problem, co
   return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, {ops::kTypicalSms, false});
+  return explain_on(problem, options, ops::typical_target(options));
 }
 Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const GroupedProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, {ops::kTypicalSms, false});
+  return explain_on(problem, options, ops::typical_target(options));
 }
 Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
   return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const KGroupedProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, {ops::kTypicalSms, false});
+  return explain_on(problem, options, ops::typical_target(options));
 }
 
 }  // namespace ww

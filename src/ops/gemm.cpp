@@ -8,7 +8,7 @@
 
 namespace ww {
 Result<void> can_implement(const GemmProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::decide(problem, options, {ops::kTypicalSms, false}));
+  WW_CHECK(ops::decide(problem, options, ops::typical_target(options)));
   return {};
 }
 

@@ -15,6 +15,12 @@ struct LaunchTarget {
   Arch arch = kDefaultArch;
 };
 
+/// Returns the device that is assumed where a question precedes the choice of one: an H200, or a B200 where the arch of
+/// the config is sm100.
+inline LaunchTarget typical_target(const GemmOptions& options) {
+  return {select::rates_of(options.config.arch).sms, false, options.config.arch};
+}
+
 struct Decision {
   GemmProblem problem;  // with explicit strides
   GemmConfig config;    // resolved

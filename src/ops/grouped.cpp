@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "launch/grouped_adapter.hpp"
+#include "ops/gemm_choice.hpp"
 #include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
@@ -46,7 +47,7 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
 }
 
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::decide(problem, options, ops::kTypicalSms));
+  WW_CHECK(ops::decide(problem, options, ops::typical_target(options).sms));
   return {};
 }
 

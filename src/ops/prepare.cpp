@@ -281,10 +281,10 @@ class PackMaker {
 
 }  // namespace
 
-Result<PrepareCase> parse_prepare_case(std::string_view text) {
+Result<PrepareCase> parse_prepare_case(std::string_view text, Arch arch) {
   PrepareCase made;
   if (!names_quantize(text)) {
-    WW_TRY(made.problem, parse_config(text));
+    WW_TRY(made.problem, parse_config(text, {.arch = arch}));
     return made;
   }
   WW_TRY(const auto problem, parse_quantize(text));

@@ -8,6 +8,7 @@
 #include <set>
 #include <type_traits>
 
+#include "select/sm100_shapes.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/fields.hpp"
 #include "warpwright/config/resolve.hpp"
@@ -149,21 +150,24 @@ void set_if_open(int& field, int otherwise) {
 
 }  // namespace
 
-const std::vector<GemmConfig>& config_shapes() {
-  static const std::vector<GemmConfig> shapes = make_shapes();
-  return shapes;
+const std::vector<GemmConfig>& config_shapes(Arch arch) {
+  static const std::vector<GemmConfig> hopper = make_shapes(), blackwell = sm100_shapes();
+  return arch == Arch::sm100 ? blackwell : hopper;
 }
 
 bool is_for(const GemmConfig& shape, const GemmConfig& requested) {
   // A requested tile or cluster rules swap-AB out: it counts rows by columns of D unless swap_ab says otherwise.
   const bool free =
       requested.tile.m == 0 && requested.tile.n == 0 && requested.cluster.m == 0 && requested.cluster.n == 0;
+  // Config text cannot tell pair=0 from an open field; a resolved config of single CTAs stays one.
+  if (requested.sm100.pair ? !shape.sm100.pair : shape.sm100.pair && !free) return false;
   return !config::swaps(shape) || config::swaps(requested) || (requested.sm90.swap_ab == SwapAb::automatic && free);
 }
 
 GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
   GemmConfig c = requested;
   if (c.sm90.swap_ab == SwapAb::automatic) c.sm90.swap_ab = shape.sm90.swap_ab;
+  if (shape.sm100.pair) c.sm100.pair = true;
   set_if_open(c.tile.m, shape.tile.m);
   set_if_open(c.tile.n, shape.tile.n);
   set_if_open(c.cluster.m, shape.cluster.m);
@@ -189,9 +193,10 @@ std::vector<GemmConfig> config_list(const GemmConfig& requested) {
   const auto add = [&](const GemmConfig& c) {
     if (!config::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
   };
-  for (const GemmConfig& shape : config_shapes())
+  for (const GemmConfig& shape : config_shapes(requested.arch))
     if (const GemmConfig c = complete(shape, requested);
-        is_for(shape, requested) && !may_serialise(c) && !may_spill(c) && !meets_two_scales(c))
+        is_for(shape, requested) &&
+        (config::is_sm100(c) || (!may_serialise(c) && !may_spill(c) && !meets_two_scales(c))))
       add(c);
   if (requested.tile.m != 0 || requested.tile.n != 0) add(complete({}, requested));
   return list;

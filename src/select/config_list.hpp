@@ -10,12 +10,13 @@
 
 namespace ww::select {
 
-/// Returns the entries before a family or a request fills them in: shape, schedule and scheduler are set, every other
-/// field is auto.
-const std::vector<GemmConfig>& config_shapes();
+/// Returns the entries of an architecture before a family or a request fills them in: shape, schedule and scheduler are
+/// set, every other field is auto.
+const std::vector<GemmConfig>& config_shapes(Arch arch = kDefaultArch);
 
 /// Returns whether `shape` may become a config for `requested`. Swap-AB shapes may not if it is off, or if a tile or
-/// cluster is requested without it.
+/// cluster is requested without it. Pairs of CTAs may not if a tile or cluster is requested without pair=1; with it, no
+/// other shape may.
 bool is_for(const GemmConfig& shape, const GemmConfig& requested);
 
 /// Returns `shape` with everything that `requested` sets, resolved. The result is not checked: see

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "select/sm100_cost.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/swap_ab.hpp"
@@ -76,24 +77,6 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   return t;
 }
 
-/// Returns the bytes read from HBM: everything once or, if L2 cannot hold more, what the tiles of each wave need.
-/// `at_once` counts the tiles of a wave; a part of a tile counts as one.
-double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, const CostConstants& k) {
-  const double element = bits_of(p.a) / 8.0, batch = static_cast<double>(p.batch);
-  const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
-  const double d =
-      static_cast<double>(p.m) * static_cast<double>(config::output_columns(p.epilogue, p.n)) * bytes_of(p.d) * batch;
-  if (once <= k.l2_bytes) return once + d;
-  // A wave covers a band of tiles `raster` cluster tiles wide.
-  const bool along_m = c.raster.band == RasterBand::along_m;
-  const int step = along_m ? c.cluster.m * c.tile.m : c.cluster.n * c.tile.n;
-  const auto across = static_cast<double>(along_m ? p.m : p.n), along = static_cast<double>(along_m ? p.n : p.m);
-  const double width = std::min(double{1.0 * c.raster.width * step}, std::ceil(across / step) * step);
-  const double length = at_once * c.tile.m * c.tile.n / width;
-  const double of_a_wave = (std::min(width, across) + std::min(length, along)) * static_cast<double>(p.k) * element;
-  return std::max(once, of_a_wave * waves) + d;
-}
-
 /// Returns the rows of both operands that L2 delivers for one cluster tile. CTAs on neighbouring SMs that read a line
 /// at the same time read it once. They work on consecutive tiles of the order, with `pieces` of them at different K;
 /// clusters are distributed in pairs.
@@ -112,18 +95,6 @@ double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& insi
   return ((along_m ? fast : slow) * c.cluster.m * c.tile.m * inside.a +
           (along_m ? slow : fast) * c.cluster.n * c.tile.n * inside.b) /
          tiles;
-}
-
-/// Returns the time to sum partial tiles between CTAs: through workspace, or `units` times inside a cluster.
-double sums_us(const GemmConfig& c, double exchanges, double splits, double units, const CostConstants& k) {
-  const double tile_bytes = 4.0 * c.tile.m * c.tile.n;
-  const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
-  double us = 0;
-  us += exchanges * (k.exchange_us + way);
-  if (splits > 1) us += k.exchange_us + splits * way;
-  if (c.cluster.k > 1)
-    us += units * (k.cluster_exchange_us + (c.cluster.k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
-  return us;
 }
 
 /// Returns whether bench/results has measurements of this tile.
@@ -161,13 +132,43 @@ double Cost::total() const {
   return sum;
 }
 
-int resident_ctas(int cluster, int sms) {
-  const int resident = kH200.resident[cluster <= 2 ? 0 : cluster <= 4 ? 1 : cluster <= 8 ? 2 : 3];
-  const double share = 1.0 * resident / kH200.sms;
+int resident_ctas(int cluster, int sms, const MachineRates& rates) {
+  const int size = cluster <= 2 ? 0 : cluster <= 4 ? 1 : cluster <= 8 ? 2 : 3;
+  const MachineRates& known = rates.resident[size] > 0 ? rates : kH200;
+  const double share = 1.0 * known.resident[size] / known.sms;
   return std::max(1, static_cast<int>(sms * share) / cluster) * cluster;
 }
 
+double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, double l2_bytes) {
+  const double element = bits_of(p.a) / 8.0, batch = static_cast<double>(p.batch);
+  const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
+  const double d =
+      static_cast<double>(p.m) * static_cast<double>(config::output_columns(p.epilogue, p.n)) * bytes_of(p.d) * batch;
+  if (once <= l2_bytes) return once + d;
+  // A wave covers a band of tiles `raster` cluster tiles wide.
+  const bool along_m = c.raster.band == RasterBand::along_m;
+  const int step = along_m ? c.cluster.m * c.tile.m : c.cluster.n * c.tile.n;
+  const auto across = static_cast<double>(along_m ? p.m : p.n), along = static_cast<double>(along_m ? p.n : p.m);
+  const double width = std::min(double{1.0 * c.raster.width * step}, std::ceil(across / step) * step);
+  const double length = at_once * c.tile.m * c.tile.n / width;
+  const double of_a_wave = (std::min(width, across) + std::min(length, along)) * static_cast<double>(p.k) * element;
+  return std::max(once, of_a_wave * waves) + d;
+}
+
+double sums_us(const GemmConfig& c, double exchanges, double splits, double units, const CostConstants& k) {
+  const double tile_bytes = 4.0 * c.tile.m * c.tile.n;
+  const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
+  double us = 0;
+  us += exchanges * (k.exchange_us + way);
+  if (splits > 1) us += k.exchange_us + splits * way;
+  if (c.cluster.k > 1)
+    us += units * (k.cluster_exchange_us + (c.cluster.k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
+  return us;
+}
+
 Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
+  if (config::is_sm100(c))
+    return config::swaps(c) ? sm100_cost(exchanged(p), config::exchanged(c), sms) : sm100_cost(p, c, sms);
   return config::swaps(c) ? cost_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
                           : cost_of_kernel(p, c, false, sms, k);
 }
@@ -230,7 +231,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double together = shared_rows(p, c, inside, aligned ? splits * shares : 1, k);
   const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
   const double l2_bytes = cluster_tiles * rows * row_bytes;
-  cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k);
+  cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k.l2_bytes);
   // All rings together wait for these bytes; tiles that share an operand wait for the same bytes.
   const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * config::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;

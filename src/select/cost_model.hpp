@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-order model of a config's time on Hopper, in microseconds, term by term (docs/selection.md):
+// A first-order model of a config's time in microseconds, term by term (docs/selection.md). For Hopper (Blackwell's is
+// sm100_cost.hpp):
 //   a k-block of a tile takes the clocks of its slowest resource: tensor cores, shared memory, or the path from L2
 //   a tile takes its k-blocks, and the exposed parts of promotion and epilogue
 //   a launch takes the tiles of its busiest SM, exposed memory time, fill, drain, and sums between CTAs
@@ -99,7 +100,15 @@ struct CostConstants {
 /// the launch.
 Cost cost_of(const GemmProblem& problem, const GemmConfig& config, int sms, const CostConstants& constants = {});
 
-/// Returns how many CTAs, in clusters of `cluster`, `sms` SMs hold at once: the share that an H200 holds.
-int resident_ctas(int cluster, int sms);
+/// Returns how many CTAs, in clusters of `cluster`, `sms` SMs hold at once: the share that a device with these rates
+/// holds, or an H200 where that is unknown.
+int resident_ctas(int cluster, int sms, const MachineRates& rates = kH200);
+
+/// Returns the bytes read from HBM: everything once or, if `l2_bytes` cannot hold more, what the tiles of each wave
+/// need. `at_once` counts the tiles of a wave; a part of a tile counts as one.
+double hbm_bytes(const GemmProblem& problem, const GemmConfig& config, double waves, double at_once, double l2_bytes);
+
+/// Returns the time to sum partial tiles between CTAs: through workspace, or `units` times inside a cluster.
+double sums_us(const GemmConfig& config, double exchanges, double splits, double units, const CostConstants& constants);
 
 }  // namespace ww::select

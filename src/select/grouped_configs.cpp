@@ -19,6 +19,7 @@
 
 #include "select/grouped_list.hpp"
 #include "select/ranking.hpp"
+#include "select/sm100_grouped.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/resolve.hpp"
@@ -173,7 +174,8 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
                ? with_occupancy(config, occupancy_for(problem, sms))
                : split_where_few(ragged(config), problem, sms);
   }
-  return rasterised(config, config.row_groups.variant, problem.n);
+  const GemmConfig usual = rasterised(config, config.row_groups.variant, problem.n);
+  return config.arch == Arch::sm100 ? choose_sm100_grouped(problem, config, sms, usual) : usual;
 }
 
 /// Returns the tiles of a dense product with such outputs, as if a group's K were as long as that product's.
@@ -188,6 +190,7 @@ GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
     config.tile.n = small ? 64 : config::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
     if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m ? 2 : 1;
     config.cluster.n = 1;
+    if (config.arch == Arch::sm100 && !small && config.cluster.m % 2 == 0) config.sm100.pair = true;
   }
   return config::resolve_k_grouped(config);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "select/sm100_grouped.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/token_widths.hpp"
 
@@ -115,6 +116,7 @@ GroupSizes sizes_of(std::span<const std::int64_t> counts) {
 
 Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig& c, int sms,
              const GroupedConstants& k) {
+  if (config::is_sm100(c)) return sm100_grouped_cost(p, sizes, c, sms);
   Cost cost;
   const bool raster =
       c.row_groups.variant == GroupedVariant::contiguous || c.row_groups.variant == GroupedVariant::masked;

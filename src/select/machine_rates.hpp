@@ -23,6 +23,10 @@ struct MachineRates {
   double l2_bytes_per_us = 0;      // from all of L2; a line that neighbours read together counts once
   double l2_bytes = 0;             // of operands that stay in L2 from one wave to the next
   double sharing_ctas = 0;         // neighbours whose reads of one line are one read of L2: those of a GPC
+  // Where the model of a machine is made of its rates (sm100_cost.hpp):
+  double shared_bytes_per_clock = 0;       // operands that MMAs of one SM read
+  double tensor_load_bytes_per_clock = 0;  // accumulators that warps of one SM read from tensor memory
+  double first_load_us = 0;                // of TMA, from HBM
 };
 
 inline constexpr MachineRates kH200 = {.name = "H200",
@@ -38,7 +42,8 @@ inline constexpr MachineRates kH200 = {.name = "H200",
                                        .l2_bytes = 40e6,
                                        .sharing_ctas = 16};
 
-// Unmeasured: rates of publications. The latency and the neighbours are those of an H200.
+// Unmeasured: rates of publications. The latency and the neighbours are those of an H200. Nothing is published about
+// the residency of clusters of more than two CTAs; resident_ctas() takes the share of an H200's.
 inline constexpr MachineRates kB200 = {.name = "B200",
                                        .sms = Sm100().most_sms,
                                        .resident = {148, 0, 0, 0},
@@ -49,6 +54,12 @@ inline constexpr MachineRates kB200 = {.name = "B200",
                                        .hbm_latency_us = kH200.hbm_latency_us,
                                        .l2_bytes_per_us = 21e+06,
                                        .l2_bytes = 126e6,
-                                       .sharing_ctas = kH200.sharing_ctas};
+                                       .sharing_ctas = kH200.sharing_ctas,
+                                       .shared_bytes_per_clock = 128,
+                                       .tensor_load_bytes_per_clock = 2500,
+                                       .first_load_us = 0.575};
+
+/// Returns the device of `arch` for which times are modelled.
+constexpr const MachineRates& rates_of(Arch arch) { return arch == Arch::sm100 ? kB200 : kH200; }
 
 }  // namespace ww::select

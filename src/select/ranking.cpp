@@ -18,9 +18,8 @@ namespace ww::select {
 namespace {
 
 // Sums over rows of D are accumulated tile by tile, so their bits depend on the tile. The tile is therefore chosen for
-// this fixed number of rows and SMs.
+// this fixed number of rows and all SMs of the modelled device.
 constexpr std::int64_t kInvariantRows = 2048;
-constexpr int kInvariantSms = kH200.sms;
 
 std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms) {
   const GemmProblem p = kernel_problem(given, c);
@@ -97,10 +96,10 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
   for (const GemmConfig& config : config_list(requested)) {
     const std::string reason = objection(problem, config, request);
     if (reason.empty())
-      ranking.candidates.push_back({config, cost_of(timed, config, fixed ? kInvariantSms : request.sms)});
+      ranking.candidates.push_back({config, cost_of(timed, config, fixed ? rates_of(config.arch).sms : request.sms)});
     else exclude(ranking.exclusions, reason, config);
   }
-  for (const GemmConfig& shape : config_shapes()) {
+  for (const GemmConfig& shape : config_shapes(requested.arch)) {
     if (!is_for(shape, requested)) continue;
     const GemmConfig config = complete(shape, requested);
     if (const config::ConfigFault fault = config::fault_of(config))
@@ -115,7 +114,7 @@ GemmConfig choose(const GemmProblem& problem, const Request& request) {
   const GemmConfig requested = of_problem(problem, request.config);
   const bool fixed = request.batch_invariant && config::reduces(problem.epilogue);
   const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
-  const int sms = fixed ? kInvariantSms : request.sms;
+  const int sms = fixed ? rates_of(requested.arch).sms : request.sms;
   if (request.emulated) {
     const GemmConfig config = choose_default(timed, requested, sms);
     if (!config::fault_of(config)) return config;

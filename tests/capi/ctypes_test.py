@@ -52,7 +52,7 @@ class Test:
         operands.workspace, operands.workspace_bytes = self.upload(bytes(size.value)), size.value
         self.c.call(operation + "_run", plan, operands, None)
         stats = self.c.report("plan_stats", plan)
-        assert stats["wgmmas"] > 0, stats
+        assert stats["wgmmas"] + stats.get("ummas", 0) > 0, stats
         assert self.c.report(operation + "_explain", self.device, problem, None)["because"]
         assert self.c.report(operation + "_configs", self.device, problem, None)["configs"]
         self.c.call("plan_free", plan)
@@ -98,6 +98,21 @@ class Test:
                     for g in range(groups) for i in range(m) for j in range(n)]
         assert self.floats(operands.d, groups * m * n) == expected
 
+    def blackwell(self) -> None:
+        """The same products on emu:sm100. A config text that names no arch is for the device."""
+        hopper, self.device = self.device, self.c.open("emu:sm100")
+        self.gemm(), self.grouped(), self.k_grouped()
+        text = ctypes.create_string_buffer(b"tile=64x64x0")
+        options = self.header.make("ww_options", config=ctypes.addressof(text))
+        problem = self.header.make("ww_gemm_problem", m=64, n=64, k=64, a_type="WW_BF16", b_type="WW_BF16",
+                                   d_type="WW_BF16")
+        explained = self.c.report("gemm_explain", self.device, problem, options)
+        assert "arch=sm100" in explained["chosen"]["config"] and not explained["measured"], explained
+        assert "arch" not in self.c.report("gemm_explain", hopper, problem, options)["chosen"]["config"]
+        named = ctypes.create_string_buffer(b"arch=sm100")
+        self.c.call("gemm_can_implement", problem, self.header.make("ww_options", config=ctypes.addressof(named)))
+        self.device = hopper
+
     def prepare(self) -> None:
         problem = self.header.make("ww_gemm_problem", m=64, n=64, k=128, a_type="WW_BF16", b_type="WW_BF16",
                                    d_type="WW_BF16")
@@ -118,7 +133,7 @@ class Test:
 
 def main() -> int:
     test = Test(sys.argv[1])
-    steps: List[Callable[[], None]] = [test.gemm, test.grouped, test.k_grouped, test.prepare, test.errors]
+    steps: List[Callable[[], None]] = [test.gemm, test.grouped, test.k_grouped, test.blackwell, test.prepare, test.errors]
     for step in steps:
         step()
         print(f"{step.__name__}: right")

@@ -43,6 +43,31 @@ def test_explanations():
         warpwright.explain(GemmProblem(4096, 13, 4096))
 
 
+def test_blackwell_is_chosen_by_rates_of_publications():
+    problem = GemmProblem(8192, 8192, 8192)
+    explained = warpwright.explain(problem, Options(config="arch=sm100"))
+    assert explained["sms"] == 148 and explained["modelled_for"] == "B200" and not explained["measured"]
+    assert "unmeasured" in explained["because"] and "pair=1" in explained["chosen"]["config"]
+    assert warpwright.explain(problem)["measured"]
+    for other in (GroupedProblem(4, 100, 256, 512), KGroupedProblem(4, 64, 256, 512)):
+        assert "arch=sm100" in warpwright.configs(other, device="emu:sm100")[0]
+    # A config text without arch is for the device.
+    small, options = GemmProblem(64, 64, 64), Options(config="tile=64x64x0")
+    assert "arch=sm100" in warpwright.explain(small, options, "emu:sm100")["chosen"]["config"]
+    assert "arch" not in warpwright.explain(small, options, "emu:sm90")["chosen"]["config"]
+    with pytest.raises(warpwright.UnsupportedError) as caught:
+        warpwright.explain(small, Options(config="arch=sm90,tile=64x64x0"), "emu:sm100")
+    assert caught.value.argument == "config, arch"
+
+
+def test_can_implement_asks_about_an_architecture():
+    assert warpwright.can_implement(GemmProblem(256, 256, 512), arch="sm100") is None
+    pair = Options(config="tile=128x128x0,cluster=2x1,pair=1")
+    assert "pair" in warpwright.can_implement(GemmProblem(256, 256, 512), pair)
+    assert warpwright.can_implement(GemmProblem(256, 256, 512), pair, arch="sm100") is None
+    assert "arch" in warpwright.can_implement(GemmProblem(256, 256, 512), arch="sm80")
+
+
 def test_prepare_reports_progress_and_failures():
     seen = []
     problems = [GemmProblem(64, 64, 128), (GemmProblem(64, 64, 128), Options(sms=2)), GemmProblem(64, 13, 128),

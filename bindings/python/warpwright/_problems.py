@@ -149,7 +149,7 @@ class KGroupedProblem(_Problem):
 class Options(_Problem):
     """How a problem is solved.
 
-    config             text of configs(), or a part of one
+    config             text of configs(), or a part of one; without arch= it is for the device's
     sms                the most SMs that are used; 0: all
     pdl                programmatic dependent launch: "auto", "off", "on"
     batch_invariant    the bits of a row depend neither on m nor on the number of SMs

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be asked about a product before, or without, running it."""
+import dataclasses
 import json
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
@@ -16,21 +17,27 @@ def version() -> str:
     return _native.__version__
 
 
-def can_implement(problem: Problem, options: Options = _DEFAULTS) -> Optional[str]:
-    """Returns None if the library can run `problem` with `options`, else the reason. Touches no device."""
+def can_implement(problem: Problem, options: Options = _DEFAULTS, arch: str = "") -> Optional[str]:
+    """Returns None if the library can run `problem` with `options`, else the reason. Touches no device.
+
+    `arch` is "sm90" or "sm100", the same as arch= in the config of `options`, which must not name one as well; without
+    either it is sm90."""
+    if arch:
+        config = f"arch={arch},{options.config}" if options.config else f"arch={arch}"
+        options = dataclasses.replace(options, config=config)
     return _native.can_implement(problem.operation, problem.fields(), options.fields())
 
 
 def configs(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> List[str]:
     """Returns the configs that can solve `problem` with `options`, best first, as texts for config=. Without a device: for
-    an H200."""
+    an H200, or for a B200 if the config of `options` has arch=sm100, whose times are unmeasured."""
     found = json.loads(_native.configs(problem.operation, problem.fields(), options.fields(), device))
     return list(found["configs"])
 
 
 def explain(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> Dict[str, Any]:
     """Returns why a plan of `problem` with `options` takes its config: {"chosen", "because", "ranking", "excluded", ...}.
-    Nothing is compiled. Without a device: for an H200."""
+    Nothing is compiled. Without a device: as configs()."""
     found: Dict[str, Any] = json.loads(
         _native.explain(problem.operation, problem.fields(), options.fields(), device))
     return found

@@ -44,11 +44,14 @@ struct Explanation {
   bool emulated = false;
   RankedConfig chosen = {};                    // what a plan takes
   std::string because = {};                    // one sentence
+  const char* modelled_for = "";               // the device whose times are modelled: "H200"
+  bool measured = true;                        // false: its rates are those of publications, and no kernel ran on it
   std::vector<RankedConfig> ranking = {};      // fastest first; for groups of K the chosen one first
   std::vector<ExcludedConfigs> excluded = {};  // in the order of the list
 };
 
-/// Explains the choice of a plan on `device`; without one, on an H200 with all its SMs. Errors are those of
+/// Explains the choice of a plan on `device`; without one, on an H200 with all its SMs, or on a B200 where the config's
+/// arch is sm100. Errors are those of
 /// can_implement().
 Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& options = {});
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options = {});

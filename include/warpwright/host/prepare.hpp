@@ -35,7 +35,8 @@ struct PrepareCase {
 
 /// Returns the case of a kernel as text: a config, "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (a cast; missing
 /// keys have these values, and 128x128 is the other block), "transpose=e4m3", or "pack=ue8m0" (exponents of scales).
-Result<PrepareCase> parse_prepare_case(std::string_view text);
+/// A config without arch is for `arch`, the device's.
+Result<PrepareCase> parse_prepare_case(std::string_view text, Arch arch = kDefaultArch);
 
 /// One kernel: the config that a plan would choose for its cases. The small kernels that run before it count as its
 /// part.
