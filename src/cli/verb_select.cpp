@@ -88,7 +88,7 @@ std::string tile_meaning(const GemmConfig& c) {
 std::string modelled_text(const Explanation& all) {
   return all.measured
              ? fmt::format("microseconds are modelled for an {}; ", all.modelled_for)
-             : fmt::format("microseconds are modelled for a {}, unmeasured: rates of publications; ", all.modelled_for);
+             : fmt::format("microseconds are modelled for a {}, unmeasured: published rates; ", all.modelled_for);
 }
 
 /// The modelled time of the chosen config and its terms.
@@ -96,7 +96,7 @@ std::string times_text(const Explanation& all) {
   const RankedConfig& chosen = all.chosen;
   std::string text = fmt::format("  swap-AB    {}\n", tile_meaning(chosen.config));
   text += fmt::format("  time       {:.1f} us modelled{}, {} wave{} of {} CTAs\n", chosen.us,
-                      all.measured ? "" : " (unmeasured: rates of publications)", chosen.waves,
+                      all.measured ? "" : " (unmeasured: published rates)", chosen.waves,
                       chosen.waves == 1 ? "" : "s", chosen.resident_ctas);
   for (const CostTerm& term : chosen.terms)
     text += fmt::format("    {:>9.2f}  {:<14} {}\n", term.us, term.name, term.meaning);

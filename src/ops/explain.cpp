@@ -29,7 +29,7 @@ RankedConfig ranked(const GemmConfig& config, const select::Cost& cost) {
 }
 
 /// Returns what a reader must know of times that no measurement supports.
-const char* caveat(const Explanation& made) { return made.measured ? "" : " (unmeasured: rates of publications)"; }
+const char* caveat(const Explanation& made) { return made.measured ? "" : " (unmeasured: published rates)"; }
 std::string device_text(const Explanation& made) {
   return fmt::format("{} {}{}", std::string_view(made.modelled_for) == "H200" ? "an" : "a", made.modelled_for,
                      caveat(made));

@@ -42,7 +42,7 @@ inline constexpr MachineRates kH200 = {.name = "H200",
                                        .l2_bytes = 40e6,
                                        .sharing_ctas = 16};
 
-// Unmeasured: rates of publications. The latency and the neighbours are those of an H200. Nothing is published about
+// Unmeasured: published rates. The latency and the neighbours are those of an H200. Nothing is published about
 // the residency of clusters of more than two CTAs; resident_ctas() takes the share of an H200's.
 inline constexpr MachineRates kB200 = {.name = "B200",
                                        .sms = Sm100().most_sms,

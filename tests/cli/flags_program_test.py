@@ -85,7 +85,7 @@ class Flags(unittest.TestCase):
             self.assertEqual(set(self.complete(script, verb, "")), expected)
         self.assertEqual(self.complete(script, "gemm", "--verify", "--out-d"), ["--out-dtype"])
         self.assertEqual(self.complete(script, "gemm", "--scale", "b"), ["block", "block-1d"])
-        self.assertEqual(self.complete(script, "gemm", "--scale", "=", "n"), ["none"])
+        self.assertEqual(self.complete(script, "gemm", "--scale", "=", "n"), ["none", "nv"])
         self.assertEqual(self.complete(script, "gemm", "--m", ""), [])
         self.assertEqual(self.complete(script, "completion", ""), ["bash", "zsh"])
         (self.path / "a b.npy").write_bytes(b"")

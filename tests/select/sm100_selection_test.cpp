@@ -152,7 +152,7 @@ TEST(Sm100Choice, ExplanationsSayThatRatesAreUnmeasured) {
   EXPECT_EQ(made->sms, 148);
   EXPECT_FALSE(made->measured);
   EXPECT_STREQ(made->modelled_for, "B200");
-  EXPECT_NE(made->because.find("unmeasured: rates of publications"), std::string::npos) << made->because;
+  EXPECT_NE(made->because.find("unmeasured: published rates"), std::string::npos) << made->because;
   EXPECT_TRUE(made->chosen.config.sm100.pair);
   const auto hopper = explain(bf16_problem(8192, 8192, 8192));
   ASSERT_TRUE(hopper);
