@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "emu/sm100/places.hpp"
 #include "warpwright/atom/layouts.hpp"
 #include "warpwright/atom/sm90_accumulator.hpp"
 #include "warpwright/atom/tensor_accumulator.hpp"
+#include "warpwright/mainloop/sm100/accumulator_reads.hpp"
 
 namespace ww::atom {
 namespace {
@@ -64,6 +66,7 @@ TEST(Fragment, EveryLayoutHoldsEveryElementOnce) {
   expect_every_element_once<Fragment<TensorRows<32>>>();      // M = 128, or 256 of a pair
   expect_every_element_once<Fragment<TensorHalfRows<64>>>();  // M = 128 of a pair
   expect_every_element_once<Fragment<TensorMatrices<64>>>();  // M = 64
+  expect_every_element_once<Fragment<TensorBlock<40, 64>>>();
   expect_every_element_once<Fragment<Transposed<TensorRows<16>>>>();
   expect_every_element_once<Fragment<Transposed<TensorHalfRows<32>>>>();
 }
@@ -102,6 +105,50 @@ TEST(Fragment, NeighbouringLanesShareALine) {
   expect_lines_of_neighbours<TensorRows<32>>();
   expect_lines_of_neighbours<TensorMatrices<16>>();
   expect_lines_of_neighbours<TensorHalfRows<64>>();
+  expect_lines_of_neighbours<TensorBlock<24, 64>>();
+  expect_lines_of_neighbours<TensorBlock<24, 128>>();
+}
+
+/// Checks that consumer warpgroups, which load 16 lanes of each of their warps' quarters with tcgen05.ld.16x256b, get
+/// the elements that their fragments name: every element of the accumulators once. `most` columns are loaded at a time.
+template <int kN, int kM> void expect_places_of_accumulators(emu::sm100::MmaExtent extent, int most) {
+  using F = Fragment<TensorBlock<kN, kM>>;
+  std::set<std::pair<int, int>> seen;
+  for (int warpgroup = 0; warpgroup < kM / 64; ++warpgroup)
+    for (int first = 0, piece = 0; first < kN; first += piece) {
+      piece = mainloop::piece_of(kN - first, most);
+      const emu::sm100::TensorAccess load{arch::TensorShape::lanes16_bits256, piece / 8};
+      ASSERT_TRUE(load.exists()) << piece;
+      for (int thread = 0; thread < 128; ++thread)
+        for (int v = 0; v < load.registers(); ++v) {
+          const emu::sm100::Place place = emu::sm100::register_place(load, thread % 32, v);
+          const int row = warpgroup * F::Layout::kBlockStep + F::row(thread, first / 2 + v),
+                    column = F::column(thread, first / 2 + v);
+          ASSERT_EQ(emu::sm100::accumulator_place(extent, row, column),
+                    (emu::sm100::Place{32 * (thread / 32) + 16 * warpgroup + place.lane, first + place.column}))
+              << "TensorBlock<" << kN << ", " << kM << ">: thread " << thread << ", value " << first / 2 + v;
+          EXPECT_TRUE(seen.insert({row, column}).second);
+        }
+    }
+  EXPECT_EQ(seen.size(), static_cast<size_t>(kM) * kN);
+  EXPECT_EQ(*seen.rbegin(), (std::pair{kM - 1, kN - 1}));
+}
+
+template <int kN> void expect_places_of_accumulators() {
+  for (const int most : {128, 32}) {  // as sums are copied, and as partial sums are promoted
+    expect_places_of_accumulators<kN, 64>({arch::CtaGroup::one, 64, kN}, most);
+    expect_places_of_accumulators<kN, 128>({arch::CtaGroup::one, 128, kN}, most);
+    expect_places_of_accumulators<kN, 128>({arch::CtaGroup::pair, 256, kN}, most);
+  }
+}
+
+TEST(Fragment, TensorBlocksAreWhereTheMmaPutsThem) {
+  expect_places_of_accumulators<8>();
+  expect_places_of_accumulators<24>();
+  expect_places_of_accumulators<64>();
+  expect_places_of_accumulators<152>();
+  expect_places_of_accumulators<192>();
+  expect_places_of_accumulators<256>();
 }
 
 /// The halves of a pair's tile in pieces: together they hold every element once.
