@@ -108,7 +108,7 @@ class Test:
                                    d_type="WW_BF16")
         explained = self.c.report("gemm_explain", self.device, problem, options)
         assert "arch=sm100" in explained["chosen"]["config"] and not explained["measured"], explained
-        assert "arch" not in self.c.report("gemm_explain", hopper, problem, options)["chosen"]["config"]
+        assert "arch=sm90" in self.c.report("gemm_explain", hopper, problem, options)["chosen"]["config"]
         named = ctypes.create_string_buffer(b"arch=sm100")
         self.c.call("gemm_can_implement", problem, self.header.make("ww_options", config=ctypes.addressof(named)))
         self.device = hopper

@@ -94,8 +94,8 @@ def main() -> int:
     if verb == "make":
         return make(warpwright, file)
     device = sys.argv[4] if len(sys.argv) > 4 else "cuda:0"
-    step = int(sys.argv[5]) if len(sys.argv) > 5 else 1
-    first = int(sys.argv[6]) if len(sys.argv) > 6 else 0
+    step = int(sys.argv[5], 0) if len(sys.argv) > 5 else 1
+    first = int(sys.argv[6], 0) if len(sys.argv) > 6 else 0
     return check(warpwright, rows_of(file, step, first), device, verb == "verify")
 
 

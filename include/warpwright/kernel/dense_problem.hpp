@@ -70,11 +70,23 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
   WW_DEVICE static void store(const Params& params, arch::SharedAddress output, const typename Epilogue::Buffer& buffer,
                               int part, typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks],
                               config::TileCoord at) {
-    Epilogue::store(params.gemm, output, buffer, part, acc, at);
+    Epilogue::store(params.gemm, output, buffer, part, acc, in_all_lanes(at));
   }
   WW_DEVICE static void store_zeros(const Params& params, arch::SharedAddress output,
                                     const typename Epilogue::Buffer& buffer, int part, config::TileCoord at) {
-    Epilogue::store_zeros(params.gemm, output, buffer, part, at);
+    Epilogue::store_zeros(params.gemm, output, buffer, part, in_all_lanes(at));
+  }
+
+ private:
+  // Behind the wait for other CTAs' sums, ptxas for sm_100a takes the tile to differ from lane to lane, and would put each
+  // TMA store into a loop over the lanes.
+  WW_DEVICE static config::TileCoord in_all_lanes(config::TileCoord at) {
+    if constexpr (config::is_sm100(kConfig) &&
+                  (config::sums_in_cluster(kConfig) || config::sums_in_workspace(kConfig))) {
+      const auto uniform = [](int value) { return static_cast<int>(arch::warp::uniform(static_cast<u32>(value))); };
+      return {uniform(at.m), uniform(at.n), uniform(at.batch)};
+    }
+    return at;
   }
 };
 
