@@ -242,11 +242,13 @@ typedef struct ww_gemm_problem {
   /* Strides of scales; both 0 of an operand: packed row-major.
    *   WW_SCALE_ROW_COLUMN  scale_a[m * scale_a_row], scale_b[n * scale_b_n]
    *   WW_SCALE_BLOCK*      scale_a[m * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
-   * where kb = k / 128, and nb = n / 128 with WW_SCALE_BLOCK, n with WW_SCALE_BLOCK_1D. */
+   * where kb = k / 128, and nb = n / 128 with WW_SCALE_BLOCK, n with WW_SCALE_BLOCK_1D. Those of WW_SCALE_MX and
+   * WW_SCALE_NV are 0: their scales are bytes in chunks, as ww_microscale() stores them. Strides of packed types (4 and
+   * 6 bits) count elements, and K and strides are multiples of 128, or of 32 for WW_E2M1 twice with mx or nv. */
   int64_t scale_a_row, scale_a_k, scale_b_n, scale_b_k;
   int64_t batch;                        /* number of products; may be 0 */
   int64_t batch_a, batch_b, batch_d;    /* elements between consecutive matrices; 0: all share one (D: packed) */
-  int64_t batch_scale_a, batch_scale_b; /* elements between the scales of consecutive matrices; 0: all share them */
+  int64_t batch_scale_a, batch_scale_b; /* elements (mx, nv: bytes) between consecutive scales; 0: all share them */
   int64_t pointer_array;                /* not 0: arrays of `batch` device pointers locate A, B, C and D */
   const char* epilogue;                 /* "silu(acc * alpha + bias)", see docs/api.md; null or "": D is the product */
 } ww_gemm_problem;
@@ -338,9 +340,10 @@ typedef struct ww_epilogue_operands {
   int64_t batch_out_scales, batch_amax;
 } ww_epilogue_operands;
 
-/** Device pointers of a run. A, B, D and matrices of the epilogue are multiples of 16 bytes, the workspace of 256. The
- * workspace holds ww_plan_workspace_bytes() bytes, is zeroed once before its first use and again after a failed run,
- * belongs to one plan and serves one run at a time. */
+/** Device pointers of a run. A, B, D and matrices of the epilogue are multiples of 16 bytes (A and B of 32 where TMA
+ * widens types of 4 and 6 bits: all but e2m1 twice with mx or nv), the workspace of 256. The workspace holds
+ * ww_plan_workspace_bytes() bytes, is zeroed once before its first use and again after a failed run, belongs to one
+ * plan and serves one run at a time. */
 typedef struct ww_gemm_operands {
   size_t struct_size;
   const void* a;

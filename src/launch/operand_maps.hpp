@@ -7,7 +7,8 @@
 
 namespace ww::adapters {
 
-inline constexpr std::uint64_t kMapAlignment = 16;  // bytes; of the base of a tensor map
+// Bytes; of the base of a tensor map, and of one whose elements TMA widens.
+inline constexpr std::uint64_t kMapAlignment = 16, kPaddedMapAlignment = 32;
 
 Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment);
 

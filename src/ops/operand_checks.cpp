@@ -120,6 +120,10 @@ Result<void> check_padded_rows(const GemmProblem& p) {
     if (is_packed(type) && value % multiple != 0)
       return failure(ErrorCode::unsupported, name, fmt::format("a multiple of {} {}", multiple, why),
                      fmt::format("{}", value));
+  for (const auto& [name, value, type] : {std::tuple("batch_a", p.batch_a, p.a), std::tuple("batch_b", p.batch_b, p.b)})
+    if (is_packed(type) && p.batch > 1 && !p.pointer_array && value % multiple != 0)
+      return failure(ErrorCode::unsupported, name, fmt::format("a multiple of {} {}", multiple, why),
+                     fmt::format("{}", value));
   return {};
 }
 

@@ -108,8 +108,11 @@ def test_scales(rng, a, b):
     refused("scale", warpwright.gemm, a, b, scale_a=one, scale_b=one, scale="blocky")
     refused("scale_a", warpwright.gemm, a, b, scale_a=one, scale_b=one, scale="none")
     refused("scale_a", warpwright.gemm, a, b, scale="tensor")
-    refused("", warpwright.gemm, a, b, scale_a=one.view(np.uint8)[:1], scale_b=one.view(np.uint8)[:1], scale_type="e8m0",
+    as_bytes = dict(scale_a=one.view(np.uint8)[:1], scale_b=one.view(np.uint8)[:1])
+    refused("scale_type", warpwright.gemm, a, b, **as_bytes, scale_type="e8m0", scale="tensor",
             error=warpwright.UnsupportedError)
+    refused("scale_a", warpwright.gemm, a, b, **as_bytes, scale_type="e8m0")  # chunks of mx
+    refused("scale_a", warpwright.gemm, a, b, **as_bytes)
     refused("global_scale", warpwright.gemm, a, b, global_scale=powers(rng, 2))
 
 

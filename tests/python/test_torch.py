@@ -8,9 +8,11 @@ import torch.nn.functional as F  # noqa: E402
 
 import warpwright  # noqa: E402
 import warpwright.torch as wwt  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 from torch_cases import DEVICE, FP8, by_blocks, integers, offsets, powers, product  # noqa: E402
 
 Recipe = getattr(F, "ScalingType", None) or F._ScalingType
+Swizzle = getattr(F, "SwizzleType", None) or F._SwizzleType
 
 
 @pytest.mark.parametrize("m,n,k", [(1, 64, 64), (70, 136, 192), (128, 128, 256)])
@@ -227,6 +229,105 @@ def test_other_shapes_of_scaled_grouped_mm():
         wide = by_blocks(sa, 64, 256)[i:j] * a[i:j].double()
         assert torch.equal(got[i:j], (wide @ (by_blocks(sb[g], 48, 256, 128) * b[g].double()).T).bfloat16())
     assert not got[60:].any()
+
+
+def blackwell(recipe, m, n, k):
+    """Operands of scaled_mm in formats of Blackwell, and the product in float64, which is exact."""
+    def operand(rows, seed):
+        generator = torch.Generator().manual_seed(seed)
+        if recipe == "mxfp8":
+            values = torch.randint(-3, 4, (rows, k), generator=generator).to(FP8)
+            stored, wide = values, values.double()
+        else:
+            codes = torch.randint(0, 16, (rows, k), generator=generator, dtype=torch.uint8)
+            table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.double)
+            stored = warpwright.pack_elements(codes, "e2m1").view(torch.float4_e2m1fn_x2)
+            wide = table[(codes & 7).long()] * (1 - 2 * (codes >> 3).double())
+        vector = 16 if recipe.startswith("nv") else 32
+        scales = torch.exp2(torch.randint(-1, 2, (rows, -(-k // vector)), generator=generator).float())
+        wide = wide * scales.double().repeat_interleave(vector, 1)[:, :k]
+        scales = scales.to(FP8 if recipe.startswith("nv") else torch.float8_e8m0fnu)
+        swizzled = warpwright.swizzle_scales(scales)
+        columns = swizzled.numel() // (-(-rows // 128) * 128)
+        return stored.to(DEVICE), swizzled.reshape(-1, columns).to(DEVICE), wide
+
+    (a, sa, x), (b, sb, y) = operand(m, 51), operand(n, 52)
+    expected = x @ y.t()
+    if recipe == "nvfp4 of two levels":
+        of_a, of_b = torch.tensor([0.5], device=DEVICE), torch.tensor(4.0, device=DEVICE)
+        both = [Recipe.BlockWise1x16, Recipe.TensorWise]
+        swizzle = [Swizzle.SWIZZLE_32_4_4, Swizzle.NO_SWIZZLE]
+        return (a, b.t(), [sa, of_a], both, [sb, of_b], both, swizzle, swizzle), expected * 2
+    one = Recipe.BlockWise1x16 if recipe == "nvfp4" else Recipe.BlockWise1x32
+    return (a, b.t(), sa, one, sb, one, Swizzle.SWIZZLE_32_4_4, Swizzle.SWIZZLE_32_4_4), expected
+
+
+def has_blackwell():
+    return DEVICE == "cpu" or torch.cuda.get_device_capability() == (10, 0)
+
+
+BLACKWELL = ["mxfp8", "mxfp4", "nvfp4", "nvfp4 of two levels"]
+needs_blackwell = pytest.mark.skipif(not has_blackwell(), reason="this GPU is no Blackwell")
+
+
+@needs_blackwell
+@pytest.mark.parametrize("recipe", BLACKWELL)
+def test_scaled_mm_of_blackwell(recipe):
+    given, expected = blackwell(recipe, 130, 136, 256)
+    assert torch.equal(wwt.scaled_mm(*given, output_dtype=torch.float32).cpu(), expected.float())
+    bias = integers((136,), 53)
+    got = wwt.scaled_mm(*given, bias=bias)
+    assert got.dtype == torch.bfloat16 and torch.equal(got.cpu(), (expected + bias.double().cpu()).bfloat16())
+    if DEVICE == "cuda":
+        assert torch.equal(got, F.scaled_mm(*given, bias=bias))
+
+
+@needs_blackwell
+@pytest.mark.parametrize("recipe", BLACKWELL)
+def test_compile_of_scaled_mm_of_blackwell(recipe):
+    given, expected = blackwell(recipe, 64, 64, 128)
+    compiled = torch.compile(lambda a, b, sa, sb: wwt.scaled_mm(a, b, sa, given[3], sb, given[5], *given[6:]),
+                             fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(*given[:3], given[4]).cpu(), expected.bfloat16())
+
+
+@needs_blackwell
+def test_operators_of_packed_types():
+    (a, bt, sa, _, sb, *_), expected = blackwell("nvfp4", 64, 72, 128)
+    b, factor = bt.t(), torch.tensor([2.0], device=DEVICE)
+    chunks = (sa.reshape(-1), sb.reshape(-1))
+    got = torch.ops.warpwright.gemm(a, b, *chunks, global_scale=factor)
+    assert torch.equal(got.cpu(), (2 * expected).bfloat16())
+    # Its other tests copy and multiply operands, and torch copies none of 4 bits and multiplies none of 8.
+    (x, yt, sx, _, sy, *_), _ = blackwell("mxfp8", 64, 72, 128)
+    torch.library.opcheck(torch.ops.warpwright.gemm.default, (x, yt.t(), sx.reshape(-1).view(torch.uint8),
+                                                              sy.reshape(-1).view(torch.uint8)), {"scale": "mx"},
+                          test_utils="test_faketensor")
+    with FlopCounterMode(display=False) as counter:
+        torch.ops.warpwright.gemm(a, b, *chunks)
+    assert counter.get_total_flops() == 2 * 64 * 72 * 128  # of elements, not of the bytes that hold two
+
+
+@needs_blackwell
+def test_what_formats_of_blackwell_refuse():
+    (a, b, sa, one, sb, _, swizzle, _), _ = blackwell("mxfp8", 64, 64, 128)
+    plain = Swizzle.NO_SWIZZLE
+    with pytest.raises(NotImplementedError, match="swizzle_a: expected SWIZZLE_32_4_4.*swizzle_scales"):
+        wwt.scaled_mm(a, b, sa, one, sb, one, plain, swizzle)
+    with pytest.raises(NotImplementedError, match="swizzle_b: expected SWIZZLE_32_4_4"):
+        wwt.scaled_mm(a, b, sa, one, sb, one, swizzle)
+    with pytest.raises(NotImplementedError, match="swizzle_a: expected NO_SWIZZLE"):
+        wwt.scaled_mm(a, b, powers((1,), 1), Recipe.TensorWise, powers((1,), 2), Recipe.TensorWise, swizzle, swizzle)
+    with pytest.raises(NotImplementedError, match="scale_recipe_a.*BlockWise1x32"):
+        wwt.scaled_mm(a, b, sa, one, sb, Recipe.BlockWise1x16, swizzle, swizzle)
+    with pytest.raises(ValueError, match="scale_a.*512"):
+        wwt.scaled_mm(a, b, sa[:64], one, sb, one, swizzle, swizzle)
+    with pytest.raises(ValueError, match="scale_a"):
+        wwt.scaled_mm(a, b, [sa, sa], one, sb, one, swizzle, swizzle)
+    with pytest.raises(ValueError, match="scale_b"):  # e4m3 scales are NVFP4's
+        wwt.scaled_mm(a, b, sa, one, sb.view(FP8), one, swizzle, swizzle)
+    with pytest.raises(NotImplementedError, match="scale_recipe_a"):
+        wwt.scaled_grouped_mm(a, b[None], sa, one, sb, one, swizzle, swizzle, offs=offsets((64,)))
 
 
 def test_what_torch_has_and_this_library_lacks_is_refused():

@@ -21,13 +21,19 @@ bool read_batch(const Work& work, ww_gemm_problem& problem) {
   return true;
 }
 
+void take_scales(const Scales& scales, ww_gemm_problem& problem) {
+  problem.scale = scales.recipe, problem.scale_type = scales.type;
+  problem.scale_a_row = scales.a.row, problem.scale_a_k = scales.a.column, problem.batch_scale_a = scales.a.outer;
+  problem.scale_b_n = scales.b.row, problem.scale_b_k = scales.b.column, problem.batch_scale_b = scales.b.outer;
+}
+
 bool read_matrices(Work& work, ww_gemm_problem& problem) {
   Layout a, b;
   Type type_a{}, type_b{};
   if (!read_operand(work, Argument::a, work.a) || !read_operand(work, Argument::b, work.b) ||
       !check_rank(Argument::a, work.a, 2, 3) || !check_rank(Argument::b, work.b, 2, 3) ||
-      !operand_type(work, Argument::a, Argument::a_dtype, work.a, type_a) ||
-      !operand_type(work, Argument::b, Argument::b_dtype, work.b, type_b) || !layout_of(Argument::a, work.a, a) ||
+      !factor_type(work, Argument::a, Argument::a_dtype, work.a, type_a) ||
+      !factor_type(work, Argument::b, Argument::b_dtype, work.b, type_b) || !layout_of(Argument::a, work.a, a) ||
       !layout_of(Argument::b, work.b, b))
     return false;
   problem.m = work.a.shape[work.a.rank - 2], problem.k = work.a.shape[work.a.rank - 1];
@@ -73,9 +79,8 @@ bool describe_dense(Work& work) {
   const ScaleExtents extents{problem.m, problem.n, problem.k, problem.batched ? problem.batch : 0, true, true};
   Scales scales;
   if (!read_scales(work, extents, scales)) return false;
-  problem.scale = scales.recipe, problem.scale_type = scales.type;
-  problem.scale_a_row = scales.a.row, problem.scale_a_k = scales.a.column, problem.batch_scale_a = scales.a.outer;
-  problem.scale_b_n = scales.b.row, problem.scale_b_k = scales.b.column, problem.batch_scale_b = scales.b.outer;
+  take_scales(scales, problem);
+  if (!find_device(work, problem.a_type, problem.b_type, problem.scale)) return false;
 
   const bool batched = problem.batched != 0;
   if (!read_epilogue(work, {problem.m, problem.n, batched ? problem.batch : 0, batched, false}, by_column))
@@ -124,7 +129,10 @@ bool read_element(Work& work, Argument argument, Type& type) {
   PyObject* const object = work.arguments[argument];
   if (object == nullptr) return true;
   if (!read_type(object, name_of(argument), type)) return false;
-  return is_element(type) || invalid(name_of(argument), "e4m3, e5m2, bf16, f16, f32 or tf32", name_of(type));
+  const bool packed = is_packed(type) && argument != Argument::out_dtype;
+  return packed || is_element(type) ||
+         invalid(name_of(argument), "e4m3, e5m2, bf16, f16, f32, tf32, or e2m1, e3m2 or e2m3 of a and b",
+                 name_of(type));
 }
 
 bool read_extents(Work& work, ww_gemm_problem& problem) {
@@ -162,9 +170,8 @@ bool describe_pointers(Work& work) {
   problem.a_type = library_type(type_a), problem.b_type = library_type(type_b), problem.d_type = library_type(type_d);
   Scales scales;
   if (!read_scales(work, {problem.m, problem.n, problem.k, problem.batch, true, true}, scales)) return false;
-  problem.scale = scales.recipe, problem.scale_type = scales.type;
-  problem.scale_a_row = scales.a.row, problem.scale_a_k = scales.a.column, problem.batch_scale_a = scales.a.outer;
-  problem.scale_b_n = scales.b.row, problem.scale_b_k = scales.b.column, problem.batch_scale_b = scales.b.outer;
+  take_scales(scales, problem);
+  if (!find_device(work, problem.a_type, problem.b_type, problem.scale)) return false;
 
   ww_gemm_operands& operands = work.operands.dense;
   operands.struct_size = sizeof operands;

@@ -3,6 +3,7 @@
 #include "device.hpp"
 
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 namespace wwpy {
@@ -205,18 +206,19 @@ DeviceObject* open_device(PyObject* given) {
   return device;
 }
 
-DeviceObject* device_of(PyObject* given, Place place) {
+DeviceObject* device_of(PyObject* given, Place place, bool blackwell) {
   if (given != nullptr && PyObject_TypeCheck(given, device_type)) {
     // The request holds no reference: the Device is the caller's for the time of the call.
     auto* const device = reinterpret_cast<DeviceObject*>(given);
     if (device->place == place) return device;
     return invalid("device", "a device for tensors on " + name_of(place), repr(given)), nullptr;
   }
-  std::size_t emulated = 0;
+  std::size_t emulated = blackwell ? 1 : 0;
   if (given != nullptr) {
     const char* const name = device_name(given);
     if (name == nullptr) return nullptr;
-    emulated = std::strcmp(name, kEmulated[1]) == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < std::size(kEmulated); ++i)
+      if (std::strcmp(name, kEmulated[i]) == 0) emulated = i;
     Place named = place;
     if (std::strcmp(name, "auto") != 0 && (!place_named(name, named) || !(named == place)))
       return invalid("device", "a device for tensors on " + name_of(place), repr(given)), nullptr;

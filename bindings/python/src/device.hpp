@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// warpwright.Device, and the devices that tensors imply: cuda:N for CUDA tensors, emu:sm90 for those on the CPU.
+// warpwright.Device, and the devices that tensors imply: cuda:N for CUDA tensors, emu:sm90 or emu:sm100 for those on the
+// CPU.
 #pragma once
 
 #include "library.hpp"
@@ -17,8 +18,8 @@ struct DeviceObject {
 bool add_device_type(PyObject* module);
 
 /// Returns the device for tensors at `place`, borrowed: `given`, checked, or the default one, opened when first
-/// needed. Null: an exception.
-DeviceObject* device_of(PyObject* given, Place place);
+/// needed. For tensors on the CPU that is emu:sm90, or emu:sm100 with `blackwell`. Null: an exception.
+DeviceObject* device_of(PyObject* given, Place place, bool blackwell = false);
 /// Returns `given` (a Device or a name) as a device, owned; null: an exception.
 DeviceObject* open_device(PyObject* given);
 

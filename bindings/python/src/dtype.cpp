@@ -14,12 +14,36 @@ struct Named {
   Type type;
 };
 constexpr Named kNames[] = {
-    {"e4m3", Type::e4m3},   {"float8_e4m3fn", Type::e4m3}, {"bf16", Type::bf16},  {"bfloat16", Type::bf16},
-    {"f16", Type::f16},     {"float16", Type::f16},        {"half", Type::f16},   {"f32", Type::f32},
-    {"float32", Type::f32}, {"float", Type::f32},          {"e5m2", Type::e5m2},  {"float8_e5m2", Type::e5m2},
-    {"tf32", Type::tf32},   {"e8m0", Type::e8m0},          {"uint8", Type::u8},   {"float8_e8m0fnu", Type::e8m0},
-    {"int8", Type::i8},     {"uint16", Type::u16},         {"int16", Type::i16},  {"int32", Type::i32},
-    {"uint32", Type::u32},  {"int64", Type::i64},          {"uint64", Type::u64},
+    {"e4m3", Type::e4m3},
+    {"float8_e4m3fn", Type::e4m3},
+    {"bf16", Type::bf16},
+    {"bfloat16", Type::bf16},
+    {"f16", Type::f16},
+    {"float16", Type::f16},
+    {"half", Type::f16},
+    {"f32", Type::f32},
+    {"float32", Type::f32},
+    {"float", Type::f32},
+    {"e5m2", Type::e5m2},
+    {"float8_e5m2", Type::e5m2},
+    {"tf32", Type::tf32},
+    {"e2m1", Type::e2m1},
+    {"float4_e2m1fn_x2", Type::e2m1},
+    {"float4_e2m1fn", Type::e2m1},
+    {"e3m2", Type::e3m2},
+    {"float6_e3m2fn", Type::e3m2},
+    {"e2m3", Type::e2m3},
+    {"float6_e2m3fn", Type::e2m3},
+    {"e8m0", Type::e8m0},
+    {"uint8", Type::u8},
+    {"float8_e8m0fnu", Type::e8m0},
+    {"int8", Type::i8},
+    {"uint16", Type::u16},
+    {"int16", Type::i16},
+    {"int32", Type::i32},
+    {"uint32", Type::u32},
+    {"int64", Type::i64},
+    {"uint64", Type::u64},
 };
 
 /// The answers of read_type() by object, because a caller passes the same few objects again and again. Objects are
@@ -49,8 +73,9 @@ std::string name_in(PyObject* object) {
 }  // namespace
 
 const char* name_of(Type type) {
-  static const char* const names[] = {"e4m3", "bf16",   "f16",   "f32",   "e5m2",   "tf32",  "e8m0",   "uint8",
-                                      "int8", "uint16", "int16", "int32", "uint32", "int64", "uint64", "another type"};
+  static const char* const names[] = {"e4m3",  "bf16",   "f16",   "f32",    "e5m2",        "tf32",   "e2m1",
+                                      "e3m2",  "e2m3",   "e8m0",  "uint8",  "int8",        "uint16", "int16",
+                                      "int32", "uint32", "int64", "uint64", "another type"};
   return names[static_cast<int>(type)];
 }
 
@@ -81,7 +106,8 @@ bool read_type(PyObject* object, const char* argument, Type& type) {
   if (slot.object == object) return type = slot.type, true;
   type = type_named(name_in(object));
   if (type == Type::other)
-    return invalid(argument, "e4m3, e5m2, bf16, f16, f32, tf32 or a framework's name of one", repr(object));
+    return invalid(argument, "e4m3, e5m2, bf16, f16, f32, tf32, e2m1, e3m2, e2m3, e8m0 or a framework's name of one",
+                   repr(object));
   Py_INCREF(object);
   Py_XDECREF(slot.object);
   slot = {object, type};

@@ -57,8 +57,8 @@ bool read_operands_of_groups(Work& work, ww_grouped_problem& problem, bool maske
   if (!read_operand(work, Argument::a, work.a) || !read_operand(work, Argument::b, work.b)) return false;
   const int rank = masked ? 3 : 2;
   if (!check_rank(Argument::a, work.a, rank, rank) || !check_rank(Argument::b, work.b, 3, 3) ||
-      !operand_type(work, Argument::a, Argument::a_dtype, work.a, type_a) ||
-      !operand_type(work, Argument::b, Argument::b_dtype, work.b, type_b))
+      !factor_type(work, Argument::a, Argument::a_dtype, work.a, type_a) ||
+      !factor_type(work, Argument::b, Argument::b_dtype, work.b, type_b))
     return false;
   problem.a_type = library_type(type_a), problem.b_type = library_type(type_b);
   problem.groups = work.b.shape[0], problem.n = work.b.shape[1], problem.k = work.b.shape[2];
@@ -160,6 +160,7 @@ bool describe_grouped(Work& work) {
   Scales scales;
   if (!read_scales(work, extents, scales)) return false;
   take_scales(scales, problem);
+  if (!find_device(work, problem.a_type, problem.b_type, problem.scale)) return false;
 
   if (!read_epilogue(work, {rows, problem.n, problem.groups, false, true, masked ? problem.rows : 0}, by_column))
     return false;
@@ -180,8 +181,8 @@ bool read_operands_of_k(Work& work, ww_k_grouped_problem& problem) {
   Layout a, b;
   if (!read_operand(work, Argument::a, work.a) || !read_operand(work, Argument::b, work.b) ||
       !check_rank(Argument::a, work.a, 2, 2) || !check_rank(Argument::b, work.b, 2, 2) ||
-      !operand_type(work, Argument::a, Argument::a_dtype, work.a, type_a) ||
-      !operand_type(work, Argument::b, Argument::b_dtype, work.b, type_b) || !layout_of(Argument::a, work.a, a) ||
+      !factor_type(work, Argument::a, Argument::a_dtype, work.a, type_a) ||
+      !factor_type(work, Argument::b, Argument::b_dtype, work.b, type_b) || !layout_of(Argument::a, work.a, a) ||
       !layout_of(Argument::b, work.b, b))
     return false;
   problem.m = work.a.shape[0], problem.k = work.a.shape[1], problem.n = work.b.shape[0];
@@ -279,6 +280,7 @@ bool describe_k_grouped(Work& work) {
   const void* c = nullptr;
   if (!read_scales(work, extents, scales) || !read_c(work, problem, c)) return false;
   take_scales(scales, problem);
+  if (!find_device(work, problem.a_type, problem.b_type, problem.scale)) return false;
   if (!take_operands(work, problem, groups, work.operands.k_grouped)) return false;
   work.operands.k_grouped.c = c;
   return true;

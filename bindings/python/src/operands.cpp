@@ -23,6 +23,42 @@ bool operand_type(const Work& work, Argument tensor_name, Argument type_argument
   return storage_type(work, tensor_name, type_argument, tensor, type);
 }
 
+namespace {
+
+/// Counts the elements of a packed type in a tensor that counts bytes.
+bool unpack(Argument argument, Type type, Tensor& t) {
+  const int bits = bits_of_packed(type), last = t.rank - 1;
+  if (t.rank == 0 || (t.shape[last] > 1 && t.stride[last] != 1))
+    return invalid(name_of(argument), std::string("contiguous rows of packed ") + name_of(type),
+                   t.rank == 0 ? "one element" : "a stride of " + std::to_string(t.stride[last]) + " along them");
+  for (int i = 0; i < t.rank; ++i) {
+    if (i != last && t.shape[i] <= 1) continue;  // a stride that steps over nothing may be any number
+    std::int64_t& bytes = i == last ? t.shape[i] : t.stride[i];
+    if (bytes * 8 % bits != 0)
+      return invalid(
+          name_of(argument),
+          std::string("rows of whole elements of ") + name_of(type) + ", " + std::to_string(bits) + " bits each",
+          std::to_string(bytes) + " bytes");
+    bytes = bytes * 8 / bits;
+  }
+  t.stride[last] = 1;
+  t.type = type;
+  return true;
+}
+
+}  // namespace
+
+bool factor_type(const Work& work, Argument tensor_name, Argument type_argument, Tensor& tensor, Type& type) {
+  PyObject* const named = work.arguments[type_argument];
+  type = tensor.type;
+  if (named != nullptr && !read_type(named, name_of(type_argument), type)) return false;
+  if (!is_packed(type)) return operand_type(work, tensor_name, type_argument, tensor, type);
+  if (tensor.type != type && tensor.type != Type::u8 && tensor.type != Type::i8)
+    return invalid(name_of(type_argument),
+                   std::string("the type of ") + name_of(tensor_name) + ", " + name_of(tensor.type), name_of(type));
+  return unpack(tensor_name, type, tensor);
+}
+
 bool storage_type(const Work& work, Argument tensor_name, Argument type_argument, const Tensor& tensor, Type& type) {
   if (!read_type(work.arguments[type_argument], name_of(type_argument), type)) return false;
   if (!is_element(type)) return invalid(name_of(type_argument), "e4m3, e5m2, bf16, f16, f32 or tf32", name_of(type));
@@ -36,7 +72,7 @@ bool storage_type(const Work& work, Argument tensor_name, Argument type_argument
 }
 
 ww_dtype library_type(Type type) {
-  constexpr ww_dtype numbers[] = {WW_E4M3, WW_BF16, WW_F16, WW_F32, WW_E5M2, WW_TF32};
+  constexpr ww_dtype numbers[] = {WW_E4M3, WW_BF16, WW_F16, WW_F32, WW_E5M2, WW_TF32, WW_E2M1, WW_E3M2, WW_E2M3};
   return numbers[static_cast<int>(type)];
 }
 
@@ -46,7 +82,9 @@ namespace {
 /// disagree about it, but operands need strides of whole 16 bytes. 0 (packed) where the extent is one.
 std::int64_t only_stride(Argument argument, const Tensor& tensor, std::int64_t extent) {
   if (argument != Argument::a && argument != Argument::b) return 0;
-  const std::int64_t step = 16 / bytes_of(tensor.type), whole = (extent + step - 1) / step * step;
+  // 128 elements of a packed type are whole units of 16 bytes, whatever it is beside.
+  const std::int64_t step = is_packed(tensor.type) ? 128 : 16 / bytes_of(tensor.type);
+  const std::int64_t whole = (extent + step - 1) / step * step;
   return whole == extent ? 0 : whole;
 }
 
@@ -137,7 +175,13 @@ bool read_options(Work& work) {
       options.pdl = on ? WW_PDL_ON : WW_PDL_OFF;
     }
   }
-  work.request.device = device_of(given[Argument::device], work.a.place);
+  return true;
+}
+
+bool find_device(Work& work, ww_dtype a_type, ww_dtype b_type, ww_scale scale) {
+  const auto packed = [](ww_dtype type) { return type == WW_E2M1 || type == WW_E3M2 || type == WW_E2M3; };
+  const bool blackwell = packed(a_type) || packed(b_type) || scale == WW_SCALE_MX || scale == WW_SCALE_NV;
+  work.request.device = device_of(work.arguments[Argument::device], work.a.place, blackwell);
   return work.request.device != nullptr;
 }
 

@@ -5,6 +5,7 @@
 //   block         A (M, K / 128)       B (N / 128, K / 128)
 //   block-1d      A (M, K / 128)       B (N, K / 128)
 //   row-column    A (M, 1)             B (N, 1)
+// Scales of mx and nv are bytes in chunks of 512 (warpwright/core/scale_chunks.hpp), in one dimension for each matrix.
 #include "errors.hpp"
 #include "operands.hpp"
 
@@ -71,7 +72,36 @@ constexpr Recipe kRecipes[] = {
     {WW_SCALE_BLOCK, "block", "(M, ceil(K/128)) for scale_a and (ceil(N/128), ceil(K/128)) for scale_b"},
     {WW_SCALE_BLOCK_1D, "block-1d", "(M, ceil(K/128)) for scale_a and (N, ceil(K/128)) for scale_b"},
     {WW_SCALE_ROW_COLUMN, "row-column", "(M) for scale_a and (N) for scale_b"},
+    {WW_SCALE_MX, "mx", "one dimension of chunks of 512 bytes in e8m0"},
+    {WW_SCALE_NV, "nv", "one dimension of chunks of 512 bytes in e4m3"},
 };
+constexpr bool is_chunked(ww_scale scale) { return scale == WW_SCALE_MX || scale == WW_SCALE_NV; }
+
+/// Reads the chunks of one operand of `rows` rows: (bytes), or (outer, bytes) where matrices or groups have their own.
+bool read_chunks(Argument argument, ww_scale recipe, const Tensor& t, std::int64_t rows, std::int64_t k, Outer outer,
+                 ScaleStrides& strides) {
+  const std::int64_t vector = recipe == WW_SCALE_MX ? 32 : 16;
+  const std::int64_t bytes = (rows + 127) / 128 * ((k + 4 * vector - 1) / (4 * vector)) * 512;
+  const bool shared = t.rank == 1 && !outer.required;
+  const bool per_matrix = t.rank == 2 && outer.allowed && t.shape[0] == outer.extent;
+  const bool contiguous = t.rank > 0 && (t.shape[t.rank - 1] <= 1 || t.stride[t.rank - 1] == 1);
+  strides = {};
+  if ((shared || per_matrix) && contiguous && t.shape[t.rank - 1] == bytes) {
+    if (shared || outer.extent <= 1) return true;
+    // The library reads a zero as scales that all matrices share, which one dimension says.
+    if (t.stride[0] > 0 || bytes == 0) return strides.outer = t.stride[0], true;
+  }
+  return invalid(
+      name_of(argument),
+      std::to_string(bytes) + " contiguous bytes" +
+          (outer.required  ? " for each group"
+           : outer.allowed ? " in one dimension, or as many for each matrix"
+                           : " in one dimension") +
+          ": chunks of 128 rows x 4 scales, which quantize_mx() and quantize_nv() make, and swizzle_scales() of "
+          "scales in rows, (rows, ceil(K/" +
+          std::to_string(vector) + "))",
+      t.shape_words());
+}
 
 bool fits_recipe(const Recipe& recipe, const ScaleExtents& e, const Tensor& a, const Tensor& b, bool named,
                  Scales& scales) {
@@ -97,9 +127,12 @@ bool fits_recipe(const Recipe& recipe, const ScaleExtents& e, const Tensor& a, c
   return true;
 }
 
-bool scale_type_of(const Work& work, const Tensor& tensor, Argument argument, ww_scale_type& type) {
+/// The storage of one operand's scales: the type of the tensor, or what the caller or the recipe says about its bytes.
+bool scale_type_of(const Work& work, const Tensor& tensor, Argument argument, const Recipe* recipe,
+                   ww_scale_type& type) {
   PyObject* const named = work.arguments[Argument::scale_type];
   Type wanted = tensor.type;
+  if (recipe != nullptr && is_chunked(recipe->scale)) wanted = recipe->scale == WW_SCALE_MX ? Type::e8m0 : Type::e4m3;
   if (named != nullptr && !read_type(named, "scale_type", wanted)) return false;
   const bool bits = tensor.type == Type::u8 && bytes_of(wanted) == 1;
   if (tensor.type != wanted && !bits) return invalid(name_of(argument), name_of(wanted), name_of(tensor.type));
@@ -107,7 +140,9 @@ bool scale_type_of(const Work& work, const Tensor& tensor, Argument argument, ww
     case Type::f32: return type = WW_SCALES_F32, true;
     case Type::e8m0: return type = WW_SCALES_E8M0, true;
     case Type::e4m3: return type = WW_SCALES_E4M3, true;
-    default: return invalid(name_of(argument), "float32 scales", name_of(tensor.type));
+    default:
+      return invalid(name_of(argument), "float32 scales, e8m0 of mx, e4m3 of nv, or bytes with scale= or scale_type=",
+                     name_of(tensor.type));
   }
 }
 
@@ -145,7 +180,7 @@ bool read_scales(Work& work, const ScaleExtents& extents, Scales& scales) {
       if (std::strcmp(recipe.name, name) == 0) named = &recipe;
     none = std::strcmp(name, "none") == 0;
     if (named == nullptr && !none)
-      return invalid("scale", "none, tensor, row-column, block or block-1d", repr(text.get()));
+      return invalid("scale", "none, tensor, row-column, block, block-1d, mx or nv", repr(text.get()));
   }
   PyObject* const a = given[Argument::scale_a];
   PyObject* const b = given[Argument::scale_b];
@@ -156,14 +191,23 @@ bool read_scales(Work& work, const ScaleExtents& extents, Scales& scales) {
   if (!read_operand(work, Argument::scale_a, work.scale_a) || !read_operand(work, Argument::scale_b, work.scale_b))
     return false;
   ww_scale_type type_b{};
-  if (!scale_type_of(work, work.scale_a, Argument::scale_a, scales.type) ||
-      !scale_type_of(work, work.scale_b, Argument::scale_b, type_b))
+  if (!scale_type_of(work, work.scale_a, Argument::scale_a, named, scales.type) ||
+      !scale_type_of(work, work.scale_b, Argument::scale_b, named, type_b))
     return false;
   if (type_b != scales.type)
     return invalid("scale_b", std::string("the type of scale_a, ") + name_of(work.scale_a.type),
                    name_of(work.scale_b.type));
+  scales.recipe = named != nullptr                ? named->scale
+                  : scales.type == WW_SCALES_E8M0 ? WW_SCALE_MX
+                  : scales.type == WW_SCALES_E4M3 ? WW_SCALE_NV
+                                                  : WW_SCALE_NONE;
+  if (is_chunked(scales.recipe))
+    return read_chunks(Argument::scale_a, scales.recipe, work.scale_a, extents.m, extents.k,
+                       {extents.outer, extents.outer > 0 && extents.outer_a}, scales.a) &&
+           read_chunks(Argument::scale_b, scales.recipe, work.scale_b, extents.n, extents.k,
+                       {extents.outer, extents.outer > 0, extents.grouped_b}, scales.b);
   for (const Recipe& recipe : kRecipes)
-    if ((named == nullptr || named == &recipe) &&
+    if ((named == nullptr ? !is_chunked(recipe.scale) : named == &recipe) &&
         fits_recipe(recipe, extents, work.scale_a, work.scale_b, named != nullptr, scales))
       return true;
   return refuse_shapes(work, named);

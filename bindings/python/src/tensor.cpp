@@ -96,6 +96,8 @@ const Reader* reader_of(PyTypeObject* type) {
 }
 
 Type type_of(DLDataType type) {
+  // torch's float4_e2m1fn_x2, whose elements are bytes of two each.
+  if (type.code == kDLFloat4_e2m1fn && type.bits == 4 && type.lanes == 2) return Type::e2m1;
   if (type.lanes != 1) return Type::other;
   switch (type.code) {
     case kDLFloat: return type.bits == 32 ? Type::f32 : type.bits == 16 ? Type::f16 : Type::other;
@@ -147,6 +149,7 @@ bool from_dlpack(const DLTensor& from, const char* argument, Tensor& to) {
 }
 
 /// The type of a NumPy array whose kind does not tell: ml_dtypes' types are known by the identity of their scalars.
+/// Those of 4 and 6 bits are answered as packed types, although NumPy keeps each element in a byte of its own.
 Type type_of_scalar(PyObject* array) {
   PyObject* const modules = PyImport_GetModuleDict();  // borrowed
   PyObject* const ml_dtypes = modules != nullptr ? PyDict_GetItemString(modules, "ml_dtypes") : nullptr;
@@ -154,7 +157,8 @@ Type type_of_scalar(PyObject* array) {
   const Ref dtype(PyObject_GetAttrString(array, "dtype"));
   const Ref scalar(dtype ? PyObject_GetAttrString(dtype.get(), "type") : nullptr);
   Type type = Type::other;
-  for (const char* const name : {"float8_e4m3fn", "float8_e5m2", "bfloat16", "float8_e8m0fnu"}) {
+  for (const char* const name : {"float8_e4m3fn", "float8_e5m2", "bfloat16", "float8_e8m0fnu", "float4_e2m1fn",
+                                 "float6_e3m2fn", "float6_e2m3fn"}) {
     const Ref candidate(scalar ? PyObject_GetAttrString(ml_dtypes, name) : nullptr);
     if (candidate && candidate.get() == scalar.get()) type = type_named(name);
     PyErr_Clear();
@@ -192,6 +196,9 @@ bool from_array_struct(PyObject* object, const char* argument, Tensor& to) {
                                                : Type::other
                                 : Type::other;
   if (to.type == Type::other && bytes <= 2) to.type = type_of_scalar(object);
+  if (is_packed(to.type))
+    return invalid(argument, "packed bytes of " + std::string(name_of(to.type)) + ", which pack_elements() makes",
+                   "an array with a byte for each element");
   if (to.type == Type::other) return true;
   for (int i = 0; i < from->rank; ++i) {
     to.shape[i] = from->shape[i];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GEMM kernels for NVIDIA Hopper that also run, to the bit, on an emulated device on the CPU.
+"""GEMM kernels for NVIDIA Hopper and Blackwell that also run, to the bit, on an emulated device on the CPU.
 
     import numpy as np, warpwright
     a, b = np.ones((256, 512), np.float16), np.ones((128, 512), np.float16)
@@ -37,7 +37,7 @@ from ._native import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # at run time __getattr__ imports these when they are first used, because dataclasses take 30 ms
-    from ._microscale import quantize_mx, quantize_nv
+    from ._microscale import pack_elements, quantize_mx, quantize_nv, swizzle_scales
     from ._problems import GemmProblem, GroupedProblem, KGroupedProblem, Options
     from ._tools import can_implement, check, check_kernel, configs, explain, prepare, version
 
@@ -70,6 +70,7 @@ __all__ = [
     "grouped_gemm_plan",
     "k_grouped_gemm",
     "k_grouped_gemm_plan",
+    "pack_elements",
     "plan_cache_size",
     "prepare",
     "quantize_128x128",
@@ -77,6 +78,7 @@ __all__ = [
     "quantize_mx",
     "quantize_nv",
     "source_hash",
+    "swizzle_scales",
     "transpose_fp8",
     "version",
 ]
@@ -85,7 +87,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in ("GemmProblem", "GroupedProblem", "KGroupedProblem", "Options"):
         from . import _problems as module
-    elif name in ("quantize_mx", "quantize_nv"):
+    elif name in ("pack_elements", "quantize_mx", "quantize_nv", "swizzle_scales"):
         from . import _microscale as module  # type: ignore[no-redef]
     elif name in ("can_implement", "check", "check_kernel", "configs", "explain", "prepare", "version"):
         from . import _tools as module  # type: ignore[no-redef]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Casts to MX formats and NVFP4, whose scales the tensor core of sm_100 applies."""
+import math
 import sys
 from typing import Any, Optional, Tuple
 
@@ -7,6 +8,7 @@ from . import _native
 from ._errors import invalid
 from ._native import Device
 
+_CHUNK_ROWS, _CHUNK_SCALES = 128, 4
 _BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4}
 _MX_NAMES = {
     "float8_e4m3fn": "e4m3",
@@ -37,7 +39,11 @@ def _bytes_like(like: Any, shape: Tuple[int, ...]) -> Any:
     if not isinstance(like, numpy.ndarray):
         raise invalid("out", "tensors for out and out_scales, which this package makes for torch and NumPy alone",
                       type(like).__name__)
-    return numpy.empty(shape, numpy.uint8)
+    # NumPy aligns to 16 bytes, and TMA widens types of 4 and 6 bits from multiples of 32.
+    count = math.prod(shape)
+    room = numpy.empty(count + 31, numpy.uint8)
+    start = -room.ctypes.data % 32
+    return room[start : start + count].reshape(shape)
 
 
 def _typed(array: Any, name: str) -> Any:
@@ -61,6 +67,68 @@ def _as_bytes(array: Any) -> Any:
     import numpy
 
     return array.view(numpy.uint8) if isinstance(array, numpy.ndarray) else array
+
+
+def _as_matrix_of_bytes(x: Any, argument: str) -> Any:
+    if type(x).__module__.partition(".")[0] == "torch":
+        made = x.view(sys.modules["torch"].uint8) if x.element_size() == 1 else None
+    else:
+        import numpy
+
+        x = numpy.asarray(x)
+        made = x.view(numpy.uint8) if x.itemsize == 1 else None
+    if made is None or made.ndim < 2:
+        raise invalid(argument, "elements of one byte in two or more dimensions", f"{x.dtype} of shape {tuple(x.shape)}")
+    return made
+
+
+def swizzle_scales(scales: Any) -> Any:
+    """Returns scales of rows in the order in which products read them: chunks of 128 rows x 4 scales.
+
+    scales      (..., M, S) of one byte each: e8m0 of MX formats with S = ceil(K/32), e4m3 of NVFP4 with S = ceil(K/16);
+                torch or NumPy
+    Result: (..., ceil(M/128) * ceil(S/4) * 512) of the same type. Scale j of row r of a chunk is its byte
+    16 * (r % 32) + 4 * (r // 32) + j, and padding is 0. The framework copies; quantize_mx() and quantize_nv() store this
+    order themselves.
+    Errors: InvalidError for another type or one dimension.
+    """
+    given = _as_matrix_of_bytes(scales, "scales")
+    *outer, m, count = given.shape
+    rows, columns = -(-m // _CHUNK_ROWS), -(-count // _CHUNK_SCALES)
+    padded = _bytes_like(given, (*outer, rows * _CHUNK_ROWS, columns * _CHUNK_SCALES))
+    padded[...] = 0
+    padded[..., :m, :count] = given
+    # (row block, row // 32, row % 32, chunk along K, scale) to (row block, chunk along K, row % 32, row // 32, scale)
+    tiles = padded.reshape(*outer, rows, 4, 32, columns, _CHUNK_SCALES).swapaxes(-4, -2)
+    return tiles.reshape(*outer, rows * columns * 512).view(scales.dtype)
+
+
+def pack_elements(codes: Any, dtype: Any = None) -> Any:
+    """Returns elements of 4 or 6 bits as packed bytes, as products read them.
+
+    codes       (..., K), a byte for each element, whose low bits count: uint8 of torch or NumPy, or NumPy's arrays of
+                ml_dtypes.float4_e2m1fn, float6_e3m2fn and float6_e2m3fn
+    dtype       "e2m1", "e3m2" or "e2m3", or a framework's name of one; None: that of the array
+    Result: uint8 (..., K * bits / 8), the first element in the lowest bits of the first byte. K fills whole bytes.
+    Errors: InvalidError, which names the argument.
+    """
+    name = _name_of(codes.dtype if dtype is None else dtype)
+    bits = _BITS[name]
+    if bits == 8:
+        raise invalid("dtype", "e2m1, e3m2 or e2m3", name)
+    given = _as_matrix_of_bytes(codes[None], "codes")[0] & ((1 << bits) - 1)
+    unit = 2 if bits == 4 else 4  # elements that fill whole bytes
+    if given.shape[-1] % unit != 0:
+        raise invalid("codes", f"rows of a multiple of {unit} elements", tuple(given.shape))
+    parts = given.reshape(*given.shape[:-1], given.shape[-1] // unit, unit)
+    packed = _bytes_like(given, (*parts.shape[:-1], unit * bits // 8))
+    if bits == 4:
+        packed[..., 0] = parts[..., 0] | parts[..., 1] << 4
+    else:
+        packed[..., 0] = parts[..., 0] | parts[..., 1] << 6
+        packed[..., 1] = parts[..., 1] >> 2 | parts[..., 2] << 4
+        packed[..., 2] = parts[..., 2] >> 4 | parts[..., 3] << 2
+    return packed.reshape(*given.shape[:-1], given.shape[-1] * bits // 8)
 
 
 def _cast(

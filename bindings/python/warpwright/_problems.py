@@ -19,9 +19,10 @@ class _Problem:
 class GemmProblem(_Problem):
     """D[m, n] = epilogue(scale(A[m, k] B[n, k]^T)), one product or `batch` of them. Strides are in elements; 0 means packed.
 
-    a, b, d                element types: "e4m3", "e5m2", "bf16", "f16", "tf32", and "f32" of D
-    scale                  recipe: "none", "tensor", "row-column", "block", "block-1d", as the shapes of scales in gemm()
-    scale_type             storage of scales, "f32"
+    a, b, d                element types: "e4m3", "e5m2", "bf16", "f16", "tf32", on Blackwell "e2m1", "e3m2" and "e2m3", and
+                           "f32" of D
+    scale                  recipe: "none", "tensor", "row-column", "block", "block-1d", "mx" and "nv", as in gemm()
+    scale_type             storage of scales, which follows from the recipe: "f32", "e8m0" of mx, "e4m3" of nv
     a_major, b_major       "k": A (m, k), B (n, k); "mn": A (k, m), B (k, n)
     d_layout, c_layout     "row": stored as (m, n); "column": as (n, m). c_layout is of the epilogue's matrices
     lda, ldb, ldd          row strides as stored

@@ -72,7 +72,7 @@ struct GemmProblem {
 /// Device pointers. `scale_a` and `scale_b` are read for every recipe except Scale::none. For Scale::tensor, each is
 /// one float.
 struct GemmOperands {
-  // Matrices, at multiples of 16 bytes.
+  // Matrices, at multiples of 16 bytes; of 32 where TMA widens types of 4 and 6 bits.
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;

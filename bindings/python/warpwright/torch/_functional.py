@@ -6,8 +6,11 @@ mat_b is (K, N), the transposed view of a weight (N, K). Scales have torch's lay
     TensorWise        one element                     RowWise  (M, 1) for mat_a, (1, N) for mat_b
     BlockWise1x128    (M, ceil(K/128)), outer dimension contiguous; of mat_b (N, ceil(K/128)) or its transpose
     BlockWise128x128  of mat_b (round_up(ceil(K/128), 4), ceil(N/128)) or without the padding, or transposed
+    BlockWise1x32     e8m0 with SWIZZLE_32_4_4, ceil(rows/128) * ceil(K/128) * 512 elements in any shape
+    BlockWise1x16     e4m3 with SWIZZLE_32_4_4, ceil(rows/128) * ceil(K/64) * 512 elements; beside TensorWise, one float
 
-Recipes: TensorWise both, RowWise both, 1x128 with 128x128, 1x128 both. Anything else raises NotImplementedError.
+Recipes: TensorWise both, RowWise both, 1x128 with 128x128, 1x128 both; on Blackwell also 1x32 both (MXFP8, MXFP4) and 1x16
+both, alone or each with TensorWise (NVFP4). Anything else raises NotImplementedError.
 """
 import math
 from typing import Any, Optional, Sequence, Tuple, Union
@@ -16,7 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from .._errors import invalid
-from ._ops import gemm, grouped_gemm, k_grouped_gemm
+from ._ops import gemm, grouped_gemm, k_grouped_gemm, k_of
 
 Scale = Union[torch.Tensor, Sequence[torch.Tensor]]
 _Type: Any = getattr(F, "ScalingType", None) or getattr(F, "_ScalingType")  # torch 2.10 and 2.11 have the latter
@@ -25,9 +28,14 @@ _RECIPES = {
     ("RowWise", "RowWise"): "row-column",
     ("BlockWise1x128", "BlockWise128x128"): "block",
     ("BlockWise1x128", "BlockWise1x128"): "block-1d",
+    ("BlockWise1x32", "BlockWise1x32"): "mx",
+    ("BlockWise1x16", "BlockWise1x16"): "nv",
+    ("BlockWise1x16, TensorWise", "BlockWise1x16, TensorWise"): "nv",
 }
+_CHUNKED = {"mx": 32, "nv": 16}  # elements of K that share a scale
 # By number, because torch.compile does not hash the enumeration.
-_BY_NUMBER = {(getattr(_Type, a).value, getattr(_Type, b).value): recipe for (a, b), recipe in _RECIPES.items()}
+_BY_NUMBER = {tuple(tuple(getattr(_Type, level).value for level in one.split(", ")) for one in pair): recipe
+              for pair, recipe in _RECIPES.items()}
 
 
 def _single(argument: str, value: Any) -> Any:
@@ -38,12 +46,16 @@ def _single(argument: str, value: Any) -> Any:
     return value[0]
 
 
+def _levels(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
 def _recipe(recipe_a: Any, recipe_b: Any) -> str:
-    pair = (_single("scale_recipe_a", recipe_a), _single("scale_recipe_b", recipe_b))
-    numbers = tuple(getattr(one, "value", one) for one in pair)
+    pair = (_levels(recipe_a), _levels(recipe_b))
+    numbers = tuple(tuple(getattr(level, "value", level) for level in one) for one in pair)
     if numbers not in _BY_NUMBER:
-        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected one of {list(_RECIPES)}, got "
-                                  f"{tuple(getattr(one, 'name', one) for one in pair)}")
+        names = tuple(", ".join(str(getattr(level, "name", level)) for level in one) for one in pair)
+        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected one of {list(_RECIPES)}, got {names}")
     return _BY_NUMBER[numbers]
 
 
@@ -61,13 +73,36 @@ def _vector(argument: str, scale: torch.Tensor, *shape: int) -> torch.Tensor:
     return scale.reshape(shape)
 
 
-def _refuse(swizzle_a: Any, swizzle_b: Any, contraction_dim: Sequence[int]) -> None:
-    for name, swizzle in (("swizzle_a", swizzle_a), ("swizzle_b", swizzle_b)):
-        swizzle = _single(name, swizzle)
-        if swizzle is not None and swizzle.value != 0:
-            raise NotImplementedError(f"{name}: expected NO_SWIZZLE, got {swizzle.name}")
+def _refuse(recipe: str, swizzle_a: Any, swizzle_b: Any, contraction_dim: Sequence[int]) -> None:
+    chunks = recipe in _CHUNKED
+    for name, given in (("swizzle_a", swizzle_a), ("swizzle_b", swizzle_b)):
+        first, *rest = _levels(given)
+        if (getattr(first, "value", 0) == 1) != chunks:
+            expected = ("SWIZZLE_32_4_4, in which warpwright.swizzle_scales() puts scales of rows" if chunks else
+                        "NO_SWIZZLE")
+            raise NotImplementedError(f"{name}: expected {expected}, got {getattr(first, 'name', first)}")
+        if any(getattr(one, "value", 0) != 0 for one in rest):
+            raise NotImplementedError(f"{name}: expected NO_SWIZZLE of the second level, got another")
     if len(contraction_dim) > 0 and tuple(contraction_dim) not in ((1, 0), (-1, -2), (-1, 0), (1, -2)):
         raise NotImplementedError(f"contraction_dim: expected (), got {tuple(contraction_dim)}")
+
+
+def _chunks(argument: str, scale: torch.Tensor, rows: int, k: int, vector: int) -> torch.Tensor:
+    """Scales of one operand as one row of chunks, which is their order in memory whatever their shape."""
+    count = (rows + 127) // 128 * ((k + 4 * vector - 1) // (4 * vector)) * 512
+    if scale.numel() != count or not scale.is_contiguous():
+        raise invalid(argument, f"{count} contiguous elements", f"shape {tuple(scale.shape)}, strides {scale.stride()}")
+    return scale.reshape(-1)
+
+
+def _chunked_scales(recipe: str, of_a: Sequence[torch.Tensor], of_b: Sequence[torch.Tensor], m: int, n: int,
+                    k: int) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
+    """The chunks of both operands and, of the second level, the product of both tensors' scales."""
+    vector = _CHUNKED[recipe]
+    factor = None
+    if len(of_a) == 2:
+        factor = _vector("scale_a", of_a[1], 1) * _vector("scale_b", of_b[1], 1)
+    return _chunks("scale_a", of_a[0], m, k, vector), _chunks("scale_b", of_b[0], n, k, vector), factor
 
 
 def _blocks(extent: int) -> int:
@@ -105,22 +140,33 @@ def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_re
               output_dtype: Optional[torch.dtype] = torch.bfloat16, contraction_dim: Sequence[int] = (),
               use_fast_accum: bool = False) -> torch.Tensor:
     """Returns scale(mat_a @ mat_b) + bias as torch.nn.functional.scaled_mm does: mat_a (M, K) and mat_b (K, N) in
-    float8_e4m3fn or float8_e5m2, mat_b with contiguous columns, the result (M, N) of output_dtype.
+    float8_e4m3fn or float8_e5m2, mat_b with contiguous columns, the result (M, N) of output_dtype. On Blackwell (on the
+    CPU: emu:sm100) also in float4_e2m1fn_x2, of which torch counts pairs: (M, K/2) and (K/2, N).
 
-    scale_a, scale_b        float32, in torch's layouts
+    scale_a, scale_b        float32 in torch's layouts, float8_e8m0fnu of BlockWise1x32, float8_e4m3fn of BlockWise1x16; with
+                            two levels a list of two
     scale_recipe_a, scale_recipe_b   torch.nn.functional.ScalingType: TensorWise twice, RowWise twice, BlockWise1x128 with
-                            BlockWise128x128, or BlockWise1x128 twice
-    swizzle_a, swizzle_b    None or NO_SWIZZLE
+                            BlockWise128x128, BlockWise1x128 twice, BlockWise1x32 twice, or BlockWise1x16 or the list
+                            [BlockWise1x16, TensorWise] twice
+    swizzle_a, swizzle_b    None or NO_SWIZZLE; SWIZZLE_32_4_4 of BlockWise1x32 and BlockWise1x16
     contraction_dim         (), or the dimensions above; others raise NotImplementedError
     bias                    (N), added to the scaled product
     use_fast_accum          ignored; it is a permission that this library's kernels do not need
     """
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
-    _refuse(swizzle_a, swizzle_b, contraction_dim)
-    if mat_a.dim() != 2 or mat_b.dim() != 2 or mat_a.shape[1] != mat_b.shape[0]:
+    _refuse(recipe, swizzle_a, swizzle_b, contraction_dim)
+    if mat_a.dim() != 2 or mat_b.dim() != 2 or k_of(mat_a) != k_of(mat_b.t()):
         raise invalid("mat_a, mat_b", "(M, K) and (K, N)", f"{tuple(mat_a.shape)} and {tuple(mat_b.shape)}")
-    (m, k), n = mat_a.shape, mat_b.shape[1]
+    m, k, n = mat_a.shape[0], k_of(mat_a), mat_b.shape[1]
+    if recipe in _CHUNKED:
+        levels_a, levels_b = _levels(scale_a), _levels(scale_b)
+        for name, levels in (("scale_a", levels_a), ("scale_b", levels_b)):
+            if len(levels) != len(_levels(scale_recipe_a)):
+                raise invalid(name, f"a tensor for each level, {len(_levels(scale_recipe_a))}", f"{len(levels)}")
+        chunks_a, chunks_b, factor = _chunked_scales(recipe, levels_a, levels_b, m, n, k)
+        return gemm(mat_a, mat_b.t(), chunks_a, chunks_b, scale=recipe, global_scale=factor, bias=bias,
+                    out_dtype=_output(output_dtype))
     of_a, of_b = _dense_scales(recipe, _single("scale_a", scale_a), _single("scale_b", scale_b), m, n, k)
     return gemm(mat_a, mat_b.t(), of_a, of_b, scale=recipe, bias=bias, out_dtype=_output(output_dtype))
 
@@ -167,7 +213,9 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     """
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
-    _refuse(swizzle_a, swizzle_b, contraction_dim)
+    if recipe in _CHUNKED:
+        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected a recipe of groups, got those of {recipe}")
+    _refuse(recipe, swizzle_a, swizzle_b, contraction_dim)
     of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
     dtype = _output(output_dtype)
     if alignment < 1:

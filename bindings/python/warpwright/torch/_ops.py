@@ -24,11 +24,12 @@ _OPTIONS = "str? config=None, bool batch_invariant=False"
 _GROUPS = "str encoding=\"offsets\", Tensor? counts=None, int alignment=1"
 _TYPE = "ScalarType? out_dtype=None"
 _SCHEMAS = {
-    "gemm": f"Tensor a, Tensor b, {_SCALES}, {_EPILOGUE}, {_OPTIONS}",
+    "gemm": f"Tensor a, Tensor b, {_SCALES}, Tensor? global_scale=None, {_EPILOGUE}, {_OPTIONS}",
     "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, bool zero_outside=False, {_EPILOGUE}, "
                     "str? config=None",
     "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, Tensor? c=None, str? config=None",
 }
+_PAIRS_OF_4_BITS = getattr(torch, "float4_e2m1fn_x2", None)  # torch 2.8 and later
 _ENCODINGS = {"offsets": "offsets", "indptr": "indptr", "starts-counts": "starts", "row-ids": "row_ids",
               "masked": "masked"}
 
@@ -107,6 +108,11 @@ def _default_type(a: torch.Tensor, single: torch.dtype) -> torch.dtype:
     return {torch.float16: torch.float16, torch.float32: torch.float32}.get(a.dtype, single)
 
 
+def k_of(operand: torch.Tensor) -> Any:
+    """Returns K of an operand, of which torch counts pairs of 4-bit elements."""
+    return operand.shape[-1] * (2 if operand.dtype == _PAIRS_OF_4_BITS else 1)
+
+
 def _columns(n: Any, epilogue: Optional[str]) -> Any:
     return n // 2 if epilogue is not None and "swiglu" in epilogue else n
 
@@ -114,7 +120,7 @@ def _columns(n: Any, epilogue: Optional[str]) -> Any:
 def _fake_gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Any = None, scale_b: Any = None, *,
                epilogue: Optional[str] = None, out_dtype: Optional[torch.dtype] = None, **_: Any) -> torch.Tensor:
     torch._check(a.dim() in (2, 3) and b.dim() in (2, 3), lambda: "a and b have two or three dimensions")
-    torch._check(a.shape[-1] == b.shape[-1], lambda: f"K of a is {a.shape[-1]}, K of b {b.shape[-1]}")
+    torch._check(k_of(a) == k_of(b), lambda: f"K of a is {k_of(a)}, K of b {k_of(b)}")
     batch = a.shape[:-2] if a.dim() == 3 else b.shape[:-2]
     return a.new_empty((*batch, a.shape[-2], _columns(b.shape[-2], epilogue)),
                        dtype=out_dtype or _default_type(a, torch.bfloat16))
@@ -141,20 +147,21 @@ for _kind, _fake in (("gemm", _fake_gemm), ("grouped_gemm", _fake_grouped), ("k_
     torch.library.register_fake(f"warpwright::{_kind}", _fake, lib=_LIBRARY)
 
 
-def _flops(a_shape: Any, b_shape: Any, *_: Any, **__: Any) -> Any:
+def _flops(a: torch.Tensor, b: torch.Tensor, *_: Any, **__: Any) -> Any:
     """Two for each multiplication of dense products, and of groups as if every row, or column of K, were in one."""
-    batch = max(a_shape[:-2].numel(), b_shape[:-2].numel())
-    return 2 * batch * a_shape[-2] * a_shape[-1] * b_shape[-2]
+    batch = max(a.shape[:-2].numel(), b.shape[:-2].numel())
+    return 2 * batch * a.shape[-2] * k_of(a) * b.shape[-2]
 
 
-def _flops_of_groups(a_shape: Any, b_shape: Any, *_: Any, **__: Any) -> Any:
-    return 2 * a_shape.numel() * b_shape[-2]
+def _flops_of_groups(a: torch.Tensor, b: torch.Tensor, *_: Any, **__: Any) -> Any:
+    return 2 * a.shape[:-1].numel() * k_of(a) * b.shape[-2]
 
 
 for _kind, _count in (("gemm", _flops), ("grouped_gemm", _flops_of_groups), ("k_grouped_gemm", _flops_of_groups)):
-    register_flop_formula(getattr(torch.ops.warpwright, _kind))(_count)
-    register_flop_formula(getattr(torch.ops.warpwright, _kind + "_out"))(
-        lambda _, *shapes, _count=_count, **given: _count(*shapes, **given))
+    register_flop_formula(getattr(torch.ops.warpwright, _kind), get_raw=True)(_count)
+    register_flop_formula(getattr(torch.ops.warpwright, _kind + "_out"), get_raw=True)(
+        lambda _, *tensors, _count=_count, **given: _count(*tensors, **given))
+
 
 def _direct(*arguments: Any) -> bool:
     """Whether a call may go past the dispatcher: an eager one, whose tensors are none of a subclass, in no mode."""

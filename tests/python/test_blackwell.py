@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products that only Blackwell's tensor cores have, on emu:sm100: packed types, MX formats and NVFP4, from every source of
+tensors. Values and scales are such that every sum is exact, so that results are compared bit for bit."""
+import itertools
+
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+import warpwright
+from support import BF16, E4M3, E5M2, same
+from warpwright import GemmProblem, GroupedProblem, Options
+
+PACKED = {"e2m1": (4, ml_dtypes.float4_e2m1fn), "e3m2": (6, ml_dtypes.float6_e3m2fn), "e2m3": (6, ml_dtypes.float6_e2m3fn)}
+WHOLE = {"e4m3": E4M3, "e5m2": E5M2}
+DEVICE = "emu:sm100"
+
+
+def operand(seed, shape, name):
+    """Storage of random elements, their values, and the keyword that names the type of bytes."""
+    rng = np.random.default_rng(seed)
+    if name in WHOLE:
+        values = rng.integers(-3, 4, shape).astype(WHOLE[name])
+        return values, values.astype(np.float64), None
+    bits, kind = PACKED[name]
+    codes = rng.integers(0, 1 << bits, shape).astype(np.uint8)
+    values = codes.view(kind)
+    return warpwright.pack_elements(values), values.astype(np.float64), name
+
+
+def scales(seed, shape, recipe):
+    """Powers of two: chunks as products read them, a value for each element, and the scales by rows."""
+    exponent = np.random.default_rng(seed).integers(-1, 2, shape)
+    own = ml_dtypes.float8_e8m0fnu if recipe == "mx" else E4M3
+    plain = np.exp2(exponent).astype(own)
+    return warpwright.swizzle_scales(plain), np.repeat(plain.astype(np.float64), 32 if recipe == "mx" else 16, -1), plain
+
+
+def case(m, n, k, a, b, recipe, batch=()):
+    """Tensors, keywords, and the product in FP64."""
+    *given, x, y = case_of_factors(m, n, k, a, b, recipe, batch)
+    return (*given, x @ y.swapaxes(-1, -2))
+
+
+def case_of_factors(m, n, k, a, b, recipe, batch):
+    """Tensors, keywords, and both operands with their scales applied."""
+    vector = 32 if recipe == "mx" else 16
+    x, x_values, a_dtype = operand(1, (*batch, m, k), a)
+    y, y_values, b_dtype = operand(2, (*batch, n, k), b)
+    of_a, wide_a, _ = scales(3, (*batch, m, -(-k // vector)), recipe)
+    of_b, wide_b, _ = scales(4, (*batch, n, -(-k // vector)), recipe)
+    given = dict(scale_a=of_a, scale_b=of_b, a_dtype=a_dtype, b_dtype=b_dtype, out_dtype="f32")
+    return (x, y), given, x_values * wide_a[..., :k], y_values * wide_b[..., :k]
+
+
+@pytest.mark.parametrize("a,b", [("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e2m1", "e2m1"), ("e3m2", "e2m3"), ("e4m3", "e2m1")])
+def test_mx(a, b):
+    tensors, given, want = case(150, 136, 256, a, b, "mx")
+    same(warpwright.gemm(*tensors, **given), want)
+    same(warpwright.gemm(*tensors, **given, device=DEVICE, alpha=0.5, bias=np.full(136, 2, np.float32)), want * 0.5 + 2)
+
+
+def test_nv_and_its_global_scale():
+    tensors, given, want = case(70, 72, 192, "e2m1", "e2m1", "nv")
+    same(warpwright.gemm(*tensors, **given), want)
+    factor = np.array([0.25], np.float32)
+    same(warpwright.gemm(*tensors, **given, global_scale=factor), want * 0.25)
+    names = {"a_dtype": ml_dtypes.float4_e2m1fn, "b_dtype": "float4_e2m1fn_x2", "scale": "nv"}
+    as_bytes = {name: given[name].view(np.uint8) for name in ("scale_a", "scale_b")}
+    same(warpwright.gemm(*tensors, **{**given, **names, **as_bytes}), want)
+    with pytest.raises(warpwright.UnsupportedError, match="global_scale"):
+        tensors, given, _ = case(64, 64, 128, "e2m1", "e2m1", "mx")
+        warpwright.gemm(*tensors, **given, global_scale=factor)
+
+
+def test_without_scales():
+    """Packed types beside each other and FP8, with one scale for a tensor or none."""
+    for a, b in (("e2m1", "e4m3"), ("e3m2", "e3m2")):
+        x, x_values, a_dtype = operand(5, (40, 128), a)
+        y, y_values, b_dtype = operand(6, (48, 128), b)
+        named = dict(a_dtype=a_dtype, b_dtype=b_dtype, out_dtype="f32")
+        same(warpwright.gemm(x, y, **named), x_values @ y_values.T)
+        two, half = np.array([2], np.float32), np.array([0.5], np.float32)
+        same(warpwright.gemm(x, y, **named, scale_a=two, scale_b=half), x_values @ y_values.T)
+
+
+def test_batches_and_rows_that_are_apart():
+    (x, y), given, x_values, y_values = case_of_factors(33, 40, 128, "e2m1", "e2m1", "mx", (3,))
+    assert given["scale_a"].shape == (3, 512)
+    want = x_values @ y_values.swapaxes(-1, -2)
+    same(warpwright.gemm(x, y, **given), want)
+    shared = dict(given, scale_b=given["scale_b"][1])  # one matrix and one set of scales for all products
+    same(warpwright.gemm(x, y[1], **shared), x_values @ y_values[1].T)
+    apart = np.zeros((3, 33, 128), np.uint8)  # rows 256 elements apart
+    apart[..., :64] = x
+    same(warpwright.gemm(apart[..., :64], y, **given), want)
+
+
+def test_plans_repeat():
+    tensors, given, want = case(64, 64, 256, "e2m1", "e2m1", "nv")
+    factor = np.array([2], np.float32)
+    plan = warpwright.gemm_plan(*tensors, **given, global_scale=factor)
+    assert plan.device.name == DEVICE and "arch=sm100" in plan.config and "scale=nv" in plan.config
+    named = {name: given[name] for name in ("scale_a", "scale_b", "a_dtype", "b_dtype")}
+    out = np.zeros((64, 64), np.float32)
+    for number in range(3):
+        out[:] = 0
+        assert plan.run(*tensors, **named, out=out, global_scale=factor) is out
+        same(out, want * 2)
+    same(plan.run(*tensors, **named, out=out), want)  # without the factor
+
+
+def test_other_sources():
+    tensors, given, want = case(32, 64, 128, "e2m1", "e2m1", "mx")
+    as_jax = [jnp.asarray(one) for one in tensors]
+    of_jax = {name: jnp.asarray(given[name].view(np.uint8)) for name in ("scale_a", "scale_b")}
+    same(warpwright.gemm(*as_jax, **{**given, **of_jax}, scale="mx"), want)
+
+
+def test_the_device_follows_from_the_types():
+    ones = np.ones((64, 128), E4M3)
+    plan = warpwright.gemm_plan(ones, ones)
+    assert plan.device.name == "emu:sm90" and "arch=sm90" in plan.config
+    plan = warpwright.gemm_plan(ones, ones, device=DEVICE)
+    assert plan.device.name == DEVICE and "arch=sm100" in plan.config
+    tensors, given, _ = case(64, 64, 128, "e4m3", "e4m3", "mx")
+    assert warpwright.gemm_plan(*tensors, **given, device="auto").device.name == DEVICE
+    for hopper in ("emu:sm90", warpwright.Device("emu:sm90")):
+        with pytest.raises(warpwright.UnsupportedError, match="scale"):
+            warpwright.gemm(*tensors, **given, device=hopper)
+    x, _, name = operand(1, (64, 128), "e2m1")
+    with pytest.raises(warpwright.UnsupportedError, match="e2m1"):
+        warpwright.gemm(x, x, a_dtype=name, b_dtype=name, device="emu:sm90")
+
+
+def test_what_is_asked_without_tensors():
+    options = Options(config="arch=sm100")
+    for problem in (GemmProblem(256, 512, 1024, scale="mx"), GemmProblem(256, 512, 1024, a="e2m1", b="e2m1", scale="nv"),
+                    GemmProblem(256, 512, 1024, a="e3m2", b="e4m3", scale="mx", scale_type="e8m0")):
+        assert warpwright.can_implement(problem, arch="sm100") is None
+        assert "Hopper" in warpwright.can_implement(problem)
+        for given in ({"device": DEVICE}, {"options": options}):
+            assert all("arch=sm100" in one for one in warpwright.configs(problem, **given))
+            explained = warpwright.explain(problem, **given)
+            assert not explained["measured"] and "arch=sm100" in explained["chosen"]["config"]
+    report = warpwright.check(GemmProblem(128, 64, 256, a="e2m1", b="e2m1", scale="nv"), Options(config="arch=sm100"),
+                              schedules=2, seconds=30, processes=1, launches=1)
+    assert report["verdict"] == "clean", report
+
+
+def test_scales_of_rows_are_swizzled_and_elements_packed():
+    plain = np.arange(2 * 130 * 5, dtype=np.uint8).reshape(2, 130, 5)
+    made = warpwright.swizzle_scales(plain)
+    assert made.shape == (2, 2 * 2 * 512) and made.dtype == np.uint8
+    for outer, row, scale in itertools.product((0, 1), (0, 31, 32, 127, 128, 129), range(5)):
+        chunk = row // 128 * 2 + scale // 4
+        place = chunk * 512 + 16 * (row % 32) + 4 * (row % 128 // 32) + scale % 4
+        assert made[outer, place] == plain[outer, row, scale]
+    assert np.count_nonzero(made) == np.count_nonzero(plain)
+    x = np.random.default_rng(0).normal(size=(130, 160)).astype(BF16)
+    assert (warpwright.quantize_mx(x)[1] == warpwright.swizzle_scales(warpwright.quantize_mx(x, swizzled=False)[1])).all()
+    for name, (bits, kind) in PACKED.items():
+        codes = np.random.default_rng(1).integers(0, 1 << bits, (3, 16)).astype(np.uint8)
+        as_bits = (codes[..., None] >> np.arange(bits, dtype=np.uint8)) & 1
+        want = np.packbits(as_bits.reshape(3, -1), axis=-1, bitorder="little")
+        assert (warpwright.pack_elements(codes, name) == want).all()
+        assert (warpwright.pack_elements(codes.view(kind)) == want).all()
+
+
+def test_refusals():
+    (x, y), given, _ = case(64, 64, 128, "e2m1", "e2m1", "mx")
+    sixes, _, _ = operand(7, (64, 128), "e3m2")
+    one_byte = np.zeros((64, 128), ml_dtypes.float4_e2m1fn)
+    plain = scales(3, (64, 4), "mx")[2]
+    nv = scales(3, (64, 8), "nv")[0]
+    moved = warpwright.quantize_mx(np.ones((65, 128), np.float32), dtype="e3m2")[0].reshape(-1)
+    halfway = moved[16 : 16 + sixes.size].reshape(sixes.shape)  # 16 bytes are enough for other types
+    # Matrices 16 bytes off a multiple of 32, which two operands of e2m1 alone may be.
+    apart = np.lib.stride_tricks.as_strided(np.zeros(2 * 4112, np.uint8), (2, 64, 64), (4112, 64, 1))
+    beside = np.ones((64, 128), E4M3)
+
+    def call(a=x, b=y, **other):
+        return lambda: warpwright.gemm(a, b, **{**given, **other})
+
+    for argument, refused in (
+            ("a", call(a=one_byte)), ("a_dtype", call(a=x.astype(np.float32))), ("a_dtype", call(a_dtype="bf16")),
+            ("a_dtype", call(a=np.zeros((64, 64), E4M3), a_dtype="e2m1")), ("a_dtype", call(a_dtype="e8m0")),
+            ("a", call(a=np.zeros((128, 64), np.uint8).T)), ("a", call(a=np.zeros((64, 65), np.uint8), a_dtype="e3m2")),
+            ("a", call(a=np.zeros((64, 97), np.uint8)[:, :96], a_dtype="e3m2")), ("b", call(b=y[:, :32])),
+            ("a", call(a=halfway, b=sixes, a_dtype="e3m2", b_dtype="e3m2")),
+            ("batch_a", lambda: warpwright.gemm(apart, beside, a_dtype="e2m1")),
+            ("scale_a", call(scale_a=plain)), ("scale_a", call(scale_a=given["scale_a"][:-1])),
+            ("scale_a", call(scale_a=given["scale_a"].view(np.uint8))), ("scale_b", call(scale_b=nv)),
+            ("scale_a", call(scale_a=np.ones((64, 1), np.float32), scale_b=np.ones((64, 1), np.float32), scale="mx")),
+            ("scale", call(scale="mx32")), ("scale_b", call(scale_b=None)),
+            ("scale_type", call(scale="mx", scale_type="e4m3", **{name: given[name].view(np.uint8)
+                                                                  for name in ("scale_a", "scale_b")})),
+            ("global_scale", call(global_scale=np.ones(2, np.float32))),
+            ("out_dtype", call(out_dtype="e2m1")),
+            ("scales", lambda: warpwright.swizzle_scales(plain.reshape(-1))),
+            ("scales", lambda: warpwright.swizzle_scales(plain.astype(np.float32))),
+            ("dtype", lambda: warpwright.pack_elements(plain.view(np.uint8))),
+            ("codes", lambda: warpwright.pack_elements(np.zeros((2, 3), np.uint8), "e2m1"))):
+        with pytest.raises((warpwright.InvalidError, warpwright.UnsupportedError)) as caught:
+            refused()
+        assert caught.value.argument == argument, caught.value
+    assert "swizzle_scales" in str(pytest.raises(warpwright.InvalidError, call(scale_a=plain)).value)
+    assert "pack_elements" in str(pytest.raises(warpwright.InvalidError, call(a=one_byte)).value)
+    reason = warpwright.can_implement(GroupedProblem(4, 256, 256, 256, scale="mx"), arch="sm100")
+    assert reason is None or "scale" in reason
