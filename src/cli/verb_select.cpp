@@ -96,8 +96,8 @@ std::string times_text(const Explanation& all) {
   const RankedConfig& chosen = all.chosen;
   std::string text = fmt::format("  swap-AB    {}\n", tile_meaning(chosen.config));
   text += fmt::format("  time       {:.1f} us modelled{}, {} wave{} of {} CTAs\n", chosen.us,
-                      all.measured ? "" : " (unmeasured: published rates)", chosen.waves,
-                      chosen.waves == 1 ? "" : "s", chosen.resident_ctas);
+                      all.measured ? "" : " (unmeasured: published rates)", chosen.waves, chosen.waves == 1 ? "" : "s",
+                      chosen.resident_ctas);
   for (const CostTerm& term : chosen.terms)
     text += fmt::format("    {:>9.2f}  {:<14} {}\n", term.us, term.name, term.meaning);
   return text;

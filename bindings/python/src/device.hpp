@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// warpwright.Device, and the devices that tensors imply: cuda:N for CUDA tensors, emu:sm90 or emu:sm100 for those on the
-// CPU.
+// warpwright.Device, and the devices that tensors imply: cuda:N for CUDA tensors, emu:sm90 or emu:sm100 for those on
+// the CPU.
 #pragma once
 
 #include "library.hpp"

@@ -9,8 +9,8 @@ namespace wwpy {
 
 /// The element type of a tensor: its own, or the one that the caller names for its bits. Packed types are refused.
 bool operand_type(const Work& work, Argument tensor_name, Argument type_name, const Tensor& tensor, Type& type);
-/// The element type of A or B. The extents and strides of a tensor of a packed type, which were in bytes, become those of
-/// its elements.
+/// The element type of A or B. The extents and strides of a tensor of a packed type, which were in bytes, become those
+/// of its elements.
 bool factor_type(const Work& work, Argument tensor_name, Argument type_name, Tensor& tensor, Type& type);
 /// The element type that the caller names for the elements or the bits of a tensor.
 bool storage_type(const Work& work, Argument tensor_name, Argument type_name, const Tensor& tensor, Type& type);
@@ -38,8 +38,8 @@ bool check_type(Argument argument, const Tensor& tensor, Type type);
 
 /// Reads config, sms, pdl, batch_invariant and workspace_limit into the request.
 bool read_options(Work& work);
-/// Finds the device of the request: the caller's, or the one of the tensors. The emulated one is emu:sm100 for types and
-/// scales that only Blackwell multiplies.
+/// Finds the device of the request: the caller's, or the one of the tensors. The emulated one is emu:sm100 for types
+/// and scales that only Blackwell multiplies.
 bool find_device(Work& work, ww_dtype a_type, ww_dtype b_type, ww_scale scale);
 
 /// Reads `out`, or has the framework of `a` allocate one of this shape.
