@@ -136,9 +136,9 @@ typedef struct ww_microscale_problem {
 /** Device pointers. The outputs overlap nothing. */
 typedef struct ww_microscale_operands {
   size_t struct_size;
-  const void* x; /* [batch, M, K] */
-  void* q;       /* [batch, M, K] */
-  uint8_t* scales;
+  const void* x;             /* [batch, M, K] */
+  void* q;                   /* [batch, M, K] */
+  uint8_t* scales;           /* one byte each, as row_major of the problem says */
   const float* tensor_scale; /* WW_SCALE_NV: a positive factor of all results, such as amax / (448 * 6); null: 1 */
 } ww_microscale_operands;
 
