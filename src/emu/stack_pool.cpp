@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 #include <new>
 
@@ -15,9 +16,11 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStacksPerSlab = 64;
-// Each protected page splits a mapping, of which Linux allows a process 65530. A kernel whose stack is too small finds
-// the page below one of the first stacks.
-constexpr std::size_t kGuardedSlabs = 128;
+// Each protected page splits a mapping, of which Linux allows a process 65530. So all pools together protect the stacks
+// of that many slabs, and of the first slab of every pool, which each worker of a launch uses first: a kernel whose
+// stack is too small finds the page below one of these.
+constexpr int kGuardedSlabs = 192;
+std::atomic<int> guarded_slabs = 0;
 constexpr std::size_t kSlabBytes = arch::kStackBlock * kStacksPerSlab;
 
 IdlePool<StackPool, 16>& idle_pools() {
@@ -46,14 +49,22 @@ void* map_slab(bool guarded) {
 }  // namespace
 
 StackPool::~StackPool() {
+  guarded_slabs -= guarded_;
   for (void* slab : slabs_) munmap(slab, kSlabBytes);
 }
 
 Stack StackPool::at(std::size_t index) {
   const std::size_t slab = index / kStacksPerSlab, place = index % kStacksPerSlab;
-  while (slabs_.size() <= slab) slabs_.push_back(map_slab(slabs_.size() < kGuardedSlabs));
+  while (slabs_.size() <= slab) add_slab();
   char* const block = static_cast<char*>(slabs_[slab]) + place * arch::kStackBlock;
   return {block + kPage, block + arch::stack_head_offset(reinterpret_cast<u64>(block))};
+}
+
+void StackPool::add_slab() {
+  const bool guards = guarded_slabs.fetch_add(1) < kGuardedSlabs || slabs_.empty();
+  if (guards) ++guarded_;
+  else --guarded_slabs;
+  slabs_.push_back(map_slab(guards));
 }
 
 std::unique_ptr<StackPool> borrow_stacks() { return idle_pools().borrow(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks for fibers: 60 KiB or more each, with a protected page below, so that a kernel that overflows its stack faults
-// at once instead of writing into its neighbour.
+// Stacks for fibers: 60 KiB or more each. The first ones have a protected page below, so that a kernel that overflows
+// its stack faults at once instead of writing into its neighbour.
 //   slab:  | guard | stack 0 | head | guard | stack 1 | head | ...      one in each block of arch::kStackBlock bytes
 // Above each stack is its arch::StackHead; tops are staggered (arch::stack_head_offset).
 #pragma once
@@ -29,7 +29,10 @@ class StackPool {
   Stack at(std::size_t index);
 
  private:
+  void add_slab();
+
   std::vector<void*> slabs_;
+  int guarded_ = 0;  // slabs whose pages are protected
 };
 
 /// Pools outlive launches, because mapping some hundred stacks costs as much as running a small kernel.

@@ -4,6 +4,9 @@
 #include "harness.hpp"
 
 #include <cstdlib>
+#include <fstream>
+
+#include "emu/stack_pool.hpp"
 
 namespace ww::emu::test {
 namespace {
@@ -197,6 +200,23 @@ TEST(EmuDevice, WrongLaunchesAreRefusedWithTheArgument) {
   EXPECT_EQ(argument({.grid = 32, .cluster = 32}), "cluster");
   EXPECT_EQ(argument({.shared_bytes = 232449}), "shared_bytes");
   EXPECT_EQ(argument({.grid = 4, .cluster = 4, .sms = 2}), "sms");
+}
+
+/// Every worker of a launch has a pool, as many as the host has threads. Linux allows a process 65530 mappings, unless
+/// somebody raised the limit, and each protected page below a stack takes two.
+TEST(EmuDevice, StacksOfManyWorkersTakeFewMappings) {
+  constexpr std::size_t kStacksOfWorker = 48 * 384;  // threads of as many CTAs
+  std::vector<std::unique_ptr<StackPool>> pools;
+  for (int worker = 0; worker < 8; ++worker) {
+    pools.push_back(std::make_unique<StackPool>());
+    ASSERT_NO_THROW((void)pools.back()->at(kStacksOfWorker - 1)) << worker;
+  }
+  std::size_t mappings = 0, protected_pages = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line); ++mappings)
+    protected_pages += line.find("---p") != std::string::npos;
+  EXPECT_LT(mappings, 40'000u);
+  EXPECT_GE(protected_pages, 64u * pools.size());  // the first stacks of every worker
 }
 
 void throws(const Params&) { throw 1; }
