@@ -166,6 +166,29 @@ BLACKWELL_FAMILIES = {
     "blackwell, launch control, pair":
         "gemm --m 520 --n 200 --k 200 --dtype bf16 --config tile=128x64x64,cluster=2x1,pair=1,stages=2,"
         "tile_scheduler=clc --sms 4",
+    "blackwell, launch control, 4x4":
+        "gemm --m 500 --n 296 --k 200 --dtype bf16 --config "
+        "tile=64x32x64,cluster=4x4,stages=2,tile_scheduler=clc --sms 16",
+    "blackwell, stream-K, 4x2 in pairs":
+        "gemm --m 700 --n 200 --k 456 --dtype bf16 --config "
+        "tile=128x64x64,cluster=4x2,pair=1,stages=2,tile_scheduler=stream-k --sms 24",
+    "blackwell, mx":
+        "gemm --m 300 --n 136 --k 656 --scale mx --dtype e4m3 --config tile=128x96x128,stages=4 --sms 2",
+    "blackwell, nv, pair":
+        "gemm --m 520 --n 136 --k 1312 --scale nv --dtype e2m1 --config "
+        "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, mx, 4x4, 4 and 6 bits":
+        "gemm --m 500 --n 296 --k 384 --scale mx --dtype e3m2 --b-dtype e2m1 --config "
+        "tile=128x32x128,cluster=4x4,stages=2 --sms 16",
+    "blackwell, mx, stream-K, swap-AB":
+        "gemm --m 40 --n 264 --k 1120 --scale mx --dtype e2m1 --config "
+        "tile=128x32x256,stages=2,tile_scheduler=stream-k,swap_ab=on --sms 4",
+    "blackwell, mx, launch control, pair":
+        "gemm --m 520 --n 200 --k 400 --scale mx --dtype e5m2 --config "
+        "tile=128x64x128,cluster=2x1,pair=1,stages=2,tile_scheduler=clc --sms 4",
+    "blackwell, 4 bits widened":
+        "gemm --m 200 --n 136 --k 640 --scale none --dtype e2m1 --b-dtype e4m3 --config "
+        "tile=64x64x128,cluster=1x2,stages=2 --sms 2",
     "blackwell, epilogue, reductions":
         "gemm --m 200 --n 136 --k 200 --dtype bf16 --config tile=128x64x64,stages=2 --epilogue "
         "'row_sum(column_amax(acc + bias, out1), out0)'",

@@ -6,7 +6,8 @@
 //                                             4000000 on those of scheduler_problem.hpp, from 5000000 on those of
 //                                             swap_problem.hpp, from 7000000 on those of register_problem.hpp
 //   gemm_parity verify <first> <count> [step] compares D of every step-th problem with the reference; problems from
-//                                             8000000 on are those of blackwell_problem.hpp, on emu:sm100
+//                                             8000000 on are those of blackwell_problem.hpp, on emu:sm100, from
+//                                             9000000 on those of narrow_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -22,6 +23,7 @@
 #include <thread>
 
 #include "problems/blackwell_problem.hpp"
+#include "problems/narrow_problem.hpp"
 #include "problems/operand_problem.hpp"
 #include "problems/output_problem.hpp"
 #include "problems/recipe_problem.hpp"
@@ -37,6 +39,7 @@ using namespace ww::testing;
 /// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
+  if (i >= kFirstNarrowProblem) return narrow_problem(i);
   if (i >= kFirstBlackwellProblem) return blackwell_problem(i);
   if (i >= kFirstRegisterProblem) return register_problem(i);
   if (i >= kFirstSwapProblem) return swap_problem(i);

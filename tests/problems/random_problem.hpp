@@ -9,12 +9,14 @@
 
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "config/config_text.hpp"
 #include "emu/sm100/numerics/umma.hpp"
 #include "emu/sm90/numerics/mma.hpp"
+#include "narrow_operands.hpp"
 #include "warpwright/arch/common/convert.hpp"
 #include "warpwright/atom/umma_atom.hpp"
 #include "warpwright/core/meta.hpp"
@@ -30,6 +32,8 @@ struct HostProblem {
   // block: (M, kb), and (nb, kb) or (N, kb); row-column: (M), (N); tensor: one; none: empty. Of a batch: those of each
   // matrix that has its own, one set behind the other
   std::vector<float> scale_a, scale_b;
+  std::vector<std::uint8_t> chunks_a = {}, chunks_b = {};  // mx, nv: scales as kernels read them
+  std::optional<float> global_scale = {};                  // nv
   /// Returns everything that determines the operands. The same test makes the same ones again; `warpwright gemm` draws
   /// others.
   std::string replay() const {
@@ -69,6 +73,7 @@ inline std::size_t elements_of(std::int64_t batch, std::int64_t step, std::int64
 
 inline void fill_matrix(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, DType type, std::int64_t rows,
                         std::int64_t columns, std::int64_t stride, std::int64_t batch = 1, std::int64_t step = 0) {
+  if (is_packed(type)) return fill_codes(bytes, rng, type, elements_of(batch, step, rows, stride));
   const int size = bytes_of(type);
   bytes.assign(elements_of(batch, step, rows, stride) * size, 0xff);  // NaN in every operand type
   for (std::int64_t l = 0; l < (step == 0 ? std::min<std::int64_t>(batch, 1) : batch); ++l)
@@ -119,6 +124,15 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
     made.scale_a = all(span(ceil_div(p.m, rows_of_scale(p.scale)), a), p.batch_scale_a);
     made.scale_b = all(span(ceil_div(p.n, columns_of_scale(p.scale)), b), p.batch_scale_b);
   }
+  if (is_microscaled(p.scale)) {
+    const auto fill = [&](std::vector<std::uint8_t>& chunks, std::int64_t rows, std::int64_t step) {
+      fill_scale_bytes(chunks, rng, p,
+                       (rows + 127) / 128 * 512 * ceil_div(p.k, 4 * std::int64_t{scale_vector(p.scale)}),
+                       step == 0 ? std::min<std::int64_t>(p.batch, 1) : p.batch, step);
+    };
+    fill(made.chunks_a, p.m, p.batch_scale_a), fill(made.chunks_b, p.n, p.batch_scale_b);
+    if (p.scale == Scale::nv && rng() % 2 == 0) made.global_scale = 0.3f;
+  }
   return made;
 }
 
@@ -167,11 +181,29 @@ struct KCut {
   std::function<KSplits(std::int64_t tile_row, std::int64_t tile_column)> splits;
 };
 
+/// The same as multiply_span() for packed elements, widened by TMA or not, and for scales of mx and nv.
+inline void multiply_narrow_span(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0, KSpan span,
+                                 emu::MmaMath math, float* sum) {
+  const GemmProblem& p = host.problem;
+  const NarrowOperand a{host.a, host.chunks_a, p.a, l * p.batch_a, p.lda, p.m, l * p.batch_scale_a};
+  const NarrowOperand b{host.b, host.chunks_b, p.b, l * p.batch_b, p.ldb, p.n, l * p.batch_scale_b};
+  std::uint8_t rows_a[64 * 32], rows_b[64 * 32], scales_a[64 * 4], scales_b[64 * 4];
+  std::uint32_t cells[64 * 64] = {};
+  for (std::int64_t i = span.first * 4; i < span.second * 4; ++i) {  // a stage is four instructions
+    a.gather(p, i, m0, 64, rows_a, scales_a);
+    b.gather(p, i, n0, 64, rows_b, scales_b);
+    emu::sm100::multiply(narrow_arithmetic(p), 64, 64, rows_a, rows_b, scales_a, scales_b, cells, 64,
+                         i != span.first * 4, math);
+  }
+  std::memcpy(sum, cells, sizeof cells);
+}
+
 /// The FP32 sums of matrix `l` over `span` of K: 64 rows from m0, 64 columns from n0, promoted where the recipe says
 /// so.
 inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0, KSpan span,
                           emu::MmaMath math, float* sum) {
   const GemmProblem& p = host.problem;
+  if (is_narrow(p)) return multiply_narrow_span(host, l, m0, n0, span, math, sum);
   const std::uint8_t* const all_a = host.a.data() + l * p.batch_a * bytes_of(p.a);
   const std::uint8_t* const all_b = host.b.data() + l * p.batch_b * bytes_of(p.b);
   const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
@@ -229,11 +261,12 @@ inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int6
   const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
   const float* const scale_b = host.scale_b.data() + l * p.batch_scale_b;
   const int size = bytes_of(p.d);
-  const KSplits whole = {{{0, ceil_div(p.k * bytes_of(p.a), 128)}}};
+  const KSplits whole = {{{0, ceil_div(p.k * (is_narrow(p) ? 1 : bytes_of(p.a)), stays_packed(p) ? 256 : 128)}}};
   std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.n) * size, 0);
   const auto store = [&](std::int64_t m, std::int64_t n, float value) {
     if (p.scale == Scale::tensor && p.k > 0) value = value * (scale_a[0] * scale_b[0]);
     if (p.scale == Scale::row_column && p.k > 0) value = value * (scale_a[m] * scale_b[n]);
+    if (host.global_scale) value = value * *host.global_scale;
     std::uint32_t bits = arch::bits_of(value);
     if (p.d == bf16) bits = arch::to_bf16(value);
     if (p.d == f16) bits = arch::to_f16(value);
@@ -307,16 +340,21 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Ge
   std::vector<std::uint8_t> d(elements_of(p.batch, p.batch_d, rows, p.ldd) * size, 0xa5);
   WW_TRY(const Buffer a, upload(host.a.data(), host.a.size()));
   WW_TRY(const Buffer b, upload(host.b.data(), host.b.size()));
-  WW_TRY(const Buffer sa, upload(host.scale_a.data(), host.scale_a.size() * 4));
-  WW_TRY(const Buffer sb, upload(host.scale_b.data(), host.scale_b.size() * 4));
+  const auto upload_scales = [&](const std::vector<float>& scales, const std::vector<std::uint8_t>& chunks) {
+    return chunks.empty() ? upload(scales.data(), scales.size() * 4) : upload(chunks.data(), chunks.size());
+  };
+  WW_TRY(const Buffer sa, upload_scales(host.scale_a, host.chunks_a));
+  WW_TRY(const Buffer sb, upload_scales(host.scale_b, host.chunks_b));
+  WW_TRY(const Buffer global, upload(host.global_scale ? &*host.global_scale : nullptr, host.global_scale ? 4 : 0));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
   const std::vector<std::uint8_t> zeros(made.workspace_bytes());
   WW_TRY(const Buffer workspace, upload(zeros.data(), zeros.size()));
   WW_CHECK(made.run({.a = a.data(),
                      .b = b.data(),
                      .d = out.data(),
-                     .scale_a = static_cast<const float*>(sa.data()),
-                     .scale_b = static_cast<const float*>(sb.data()),
+                     .scale_a = sa.data(),
+                     .scale_b = sb.data(),
+                     .global_scale = host.global_scale ? static_cast<const float*>(global.data()) : nullptr,
                      .workspace = workspace.data(),
                      .workspace_bytes = zeros.size()}));
   WW_CHECK(device.synchronize());

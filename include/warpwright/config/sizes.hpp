@@ -224,8 +224,11 @@ WW_HOST_DEVICE constexpr int scale_chunks_of_stage(const GemmConfig& c) {
 /// Sets of columns of tensor memory for the scales of a stage: one is written while MMAs read the other.
 inline constexpr int kScaleSets = 2;
 inline constexpr int kScaleChunkColumns = 4;  // of tensor memory
+// Scales of a tile that begins within 128 rows of B begin within a chunk's columns. An instruction may read the columns
+// of whole chunks from there on, of which the last ones have no rows of the tile: they must exist, with any contents.
 WW_HOST_DEVICE constexpr int scale_columns(const GemmConfig& c) {
-  return kScaleSets * kScaleChunkColumns * scale_chunks_of_stage(c);
+  const int behind = scales_in_mma(c) && c.tile.n % kScaleChunkRows != 0 ? kScaleChunkColumns : 0;
+  return kScaleSets * kScaleChunkColumns * scale_chunks_of_stage(c) + behind;
 }
 /// sm_100: returns the most accumulators of the config's width that tensor memory holds beside scales.
 WW_HOST_DEVICE constexpr int most_accumulators(const GemmConfig& c) {

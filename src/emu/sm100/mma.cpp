@@ -211,7 +211,8 @@ void TensorEngine::judge_mma(Thread& thread, const Entry& entry, const Ctas& cta
     }
     if (is_block_scaled(call.kind))
       for (const ScaleRead& read : {scales_of_a(call, i, extent), scales_of_b(call, i, extent)}) {
-        Region scales{column_of(read.address), column_of(read.address) + static_cast<u32>(read.rows.columns()), {}};
+        Region scales{
+            column_of(read.address), column_of(read.address) + static_cast<u32>(read.rows.used_columns()), {}};
         scales.add_lanes(0, kLanes);
         rules.touch(use, rules_, TensorAction::read_of_scales, scales);
       }

@@ -79,7 +79,9 @@ struct ScaleRows {
   bool halves = false;  // B on the 2x2 datapath
   /// Returns how often each scale must be there: in all quarters that read it.
   constexpr int replicas() const { return halves ? 2 : 4; }
-  /// Returns the columns of four scales of every row.
+  /// Returns the columns of the rows that exist.
+  constexpr int used_columns() const { return ceil_div(halves ? rows / 2 : rows, kQuarterLanes); }
+  /// Returns the columns of four scales of every row, and of rows up to a multiple of 128.
   constexpr int columns() const { return round_up(rows, kScaleRows) / kQuarterLanes / (halves ? 2 : 1); }
 };
 constexpr ScaleRows scale_rows_a(MmaExtent of) { return {of.rows(), false}; }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands whose elements are packed codes of 4 or 6 bits, and the bytes of scales of mx and nv, for comparing bits:
+// made, and read back for the reference as an instruction of sm_100 takes them. It shares no code with kernels and
+// with src/reference.
+#pragma once
+
+#include <random>
+#include <vector>
+
+#include "emu/sm100/numerics/umma.hpp"
+#include "warpwright/atom/umma_atom.hpp"
+#include "warpwright/config/gemm_config.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::testing {
+
+/// Returns whether rows of 32 bytes of an instruction hold something else than 32 bytes of the operand.
+inline bool is_narrow(const GemmProblem& p) { return is_packed(p.a) || is_packed(p.b) || is_microscaled(p.scale); }
+/// Returns whether both operands stay packed in shared memory: 64 elements of K in an instruction, 32 otherwise.
+inline bool stays_packed(const GemmProblem& p) { return p.a == e2m1 && p.b == e2m1 && is_microscaled(p.scale); }
+
+/// Returns the arithmetic of an instruction.
+inline emu::sm100::UmmaArithmetic narrow_arithmetic(const GemmProblem& p) {
+  emu::sm100::UmmaArithmetic how{.kind = arch::MmaKind::f8f6f4, .a = atom::mma_format(p.a), .b = atom::mma_format(p.b)};
+  if (!is_microscaled(p.scale)) return how;
+  how.kind = p.scale == Scale::nv ? arch::MmaKind::mxf4nvf4
+             : stays_packed(p)    ? arch::MmaKind::mxf4
+                                  : arch::MmaKind::mxf8f6f4;
+  how.scale_vector = p.scale == Scale::nv ? 4 : stays_packed(p) ? 2 : 1;
+  how.scale = p.scale == Scale::nv ? arch::ScaleFormat::ue4m3 : arch::ScaleFormat::ue8m0;
+  return how;
+}
+
+/// Returns the code of element `index` of packed elements, the first of which starts a byte.
+inline std::uint8_t code_at(const std::vector<std::uint8_t>& bytes, DType type, std::int64_t index) {
+  const int bits = bits_of(type);
+  const auto first = static_cast<std::size_t>(index * bits / 8);
+  const unsigned both = bytes[first] | (first + 1 < bytes.size() ? bytes[first + 1] : 0u) << 8;
+  return static_cast<std::uint8_t>(both >> index * bits % 8 & ((1u << bits) - 1));
+}
+/// Sets the code of an element whose bits are 0.
+inline void add_code(std::vector<std::uint8_t>& bytes, DType type, std::int64_t index, unsigned code) {
+  const int bits = bits_of(type);
+  const unsigned both = code << index * bits % 8;
+  const auto first = static_cast<std::size_t>(index * bits / 8);
+  bytes[first] = static_cast<std::uint8_t>(bytes[first] | both);
+  if (both >> 8 != 0) bytes[first + 1] = static_cast<std::uint8_t>(bytes[first + 1] | both >> 8);
+}
+
+/// Rows of `stride` packed codes, any of which may be any value; padding has codes too.
+inline void fill_codes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, DType type, std::size_t elements) {
+  bytes.assign(static_cast<std::size_t>(bytes_in(type, static_cast<std::int64_t>(elements))), 0);
+  for (std::size_t i = 0; i < elements; ++i)
+    add_code(bytes, type, static_cast<std::int64_t>(i), static_cast<unsigned>(rng() % (1u << bits_of(type))));
+}
+
+/// Byte of a scale of `row` among chunks of (128 rows, 4 scales), as public documents describe them: 32 rows of 16
+/// bytes, of which each has four rows that are 32 apart.
+inline std::size_t chunk_byte(std::int64_t row, std::int64_t scale, std::int64_t scales) {
+  const std::int64_t along_k = (scales + 3) / 4, chunk = row / 128 * along_k + scale / 4;
+  return static_cast<std::size_t>(chunk * 512 + row % 32 * 16 + row % 128 / 32 * 4 + scale % 4);
+}
+/// Scales of about 1, and of any size within the padding. Those of nv have signs, which are ignored.
+inline void fill_scale_bytes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, const GemmProblem& p,
+                             std::int64_t size, std::int64_t sets, std::int64_t stride) {
+  bytes.assign(static_cast<std::size_t>(sets == 0 ? 0 : (sets - 1) * stride + size), 0);
+  for (std::uint8_t& byte : bytes) {
+    const std::uint64_t draw = rng();
+    byte = static_cast<std::uint8_t>(p.scale == Scale::mx ? 121 + draw % 12 : draw % 2 * 128 + 0x28 + draw / 2 % 32);
+  }
+}
+
+/// One operand of a matrix of the batch: `count` rows from `row` on, of which there are `rows`.
+struct NarrowOperand {
+  const std::vector<std::uint8_t>& bytes;
+  const std::vector<std::uint8_t>& scales;
+  DType type;
+  std::int64_t first, stride, rows;  // the matrix's first element, elements from row to row
+  std::int64_t first_scale;          // the matrix's first byte of scales
+
+  std::uint8_t code(std::int64_t row, std::int64_t k) const { return code_at(bytes, type, first + row * stride + k); }
+  /// Writes the rows of instruction `index` along K, 32 bytes each, and their scales. All is zero outside the matrix.
+  void gather(const GemmProblem& p, std::int64_t index, std::int64_t row, int count, std::uint8_t* out,
+              std::uint8_t* out_scales) const {
+    const int elements = stays_packed(p) ? 64 : 32, vector = is_microscaled(p.scale) ? scale_vector(p.scale) : 32;
+    const int of_row = elements / vector;
+    const std::int64_t all = ceil_div(p.k, std::int64_t{vector});
+    for (int r = 0; r < count; ++r) {
+      const bool exists = row + r < rows;
+      for (int i = 0; i < elements; ++i) {
+        const std::int64_t k = index * elements + i;
+        const unsigned value = exists && k < p.k ? code(row + r, k) : 0;
+        std::uint8_t& byte = out[r * 32 + (elements == 64 ? i / 2 : i)];
+        byte = static_cast<std::uint8_t>(elements == 64 && i % 2 == 1 ? byte | value << 4 : value);
+      }
+      for (int s = 0; is_microscaled(p.scale) && s < of_row; ++s) {
+        const std::int64_t scale = index * of_row + s;
+        out_scales[r * of_row + s] =
+            exists && scale < all ? scales[static_cast<std::size_t>(first_scale) + chunk_byte(row + r, scale, all)] : 0;
+      }
+    }
+  }
+};
+
+}  // namespace ww::testing
