@@ -91,6 +91,26 @@ struct Refusal {
   const char* field;
 };
 
+/// An MMA may read the columns of scales of N padded to 128, from those of the tile's first row on: they lie within the
+/// allocation, and those of rows that exist within the chunk.
+TEST(ConfigRules, TensorMemoryHoldsTheScalesThatAnMmaReads) {
+  for (const char* types : {"scale=mx,a=e4m3,b=e2m1", "scale=mx,a=e2m1,b=e2m1", "scale=nv,a=e2m1,b=e2m1"})
+    for (int n = 32; n <= 256; n += 32) {
+      const GemmConfig c =
+          resolve(*parse_config(std::string("arch=sm100,") + types + ",tile=128x" + std::to_string(n) + "x0"));
+      ASSERT_FALSE(fault_of(c)) << types << ", " << n << ": " << fault_of(c).expected;
+      const int of_block = kScaleChunkColumns * scale_blocks(n), chunks = scale_chunks_of_k(c);
+      const int last_set = c.sm100.accumulators * n + (kScaleSets - 1) * chunks * (kScaleChunkColumns + of_block);
+      for (int first_row = 0; first_row < 8 * n; first_row += n) {
+        const int shift = first_row % kScaleChunkRows / 32;
+        EXPECT_LE(shift + n / 32, of_block) << types << ", " << n << ", row " << first_row;
+        const int first = last_set + chunks * kScaleChunkColumns + (chunks - 1) * of_block + shift;
+        EXPECT_LE(first + round_up(n, kScaleChunkRows) / 32, tensor_columns(c))
+            << types << ", " << n << ", row " << first_row;
+      }
+    }
+}
+
 TEST(ConfigRules, NamesTheFaultyField) {
   for (const Refusal& refusal :
        {Refusal{"a=bf16", "a, b"},
