@@ -205,6 +205,14 @@ Result<void> check_scales(const Flags& flags, GroupedRequest& request) {
     WW_CHECK(expect_shape(request.scale_a, rows, rows.size() > 1 ? "(G, Mmax)" : "(M,)"));
     return expect_shape(request.scale_b, {p.groups, p.n}, "(G, N)");
   }
+  if (is_microscaled(p.scale)) {
+    const bool mx = p.scale == Scale::mx;
+    const std::int64_t scales = ceil_div(p.k, std::int64_t{scale_vector(p.scale)});
+    rows.push_back(scales);
+    WW_CHECK(expect_shape(request.scale_a, rows,
+                          mx ? "a row of ceil(K/32) for each of A" : "a row of ceil(K/16) for each of A"));
+    return expect_shape(request.scale_b, {p.groups, p.n, scales}, mx ? "(G, N, ceil(K/32))" : "(G, N, ceil(K/16))");
+  }
   if (p.scale != Scale::block_1x128_128x128) return {};
   rows.push_back(blocks_of(p.k));
   WW_CHECK(expect_shape(request.scale_a, rows, rows.size() > 2 ? "(G, Mmax, ceil(K/128))" : "(M, ceil(K/128))"));
@@ -272,10 +280,10 @@ Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   WW_CHECK(resolve_variant(flags.variant, request.options.config));
   WW_CHECK(resolve_scheduler(flags, request.options.config));
   GroupedProblem& p = request.problem;
-  if (request.types.b != request.types.ab)
+  if (request.types.b != request.types.ab && !is_microscaled(request.types.scale))
     return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),
-                   name_of(request.types.b), "operands of groups have one type");
-  p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
+                   name_of(request.types.b), "operands of groups have one type but for scales of mx");
+  p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   WW_CHECK(resolve_layout(flags, request));
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
   request.options.config.epilogue = p.epilogue;  // a flag decides over the config's text

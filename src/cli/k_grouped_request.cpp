@@ -18,7 +18,6 @@ namespace {
 
 // A first run without flags: about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 2048, kDefaultM = 512, kDefaultN = 512;
-constexpr std::int64_t kBlock = 128;  // where groups of K-major operands begin and end
 constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
 
 bool names(const Flag& config, const char* key) { return config && names_key(*config, key); }
@@ -106,9 +105,10 @@ Result<void> resolve_spacing(const Flags& flags, GroupSpacing& spacing) {
 
 /// The flag to blame for groups that miss whole blocks of K.
 std::string blocks_argument(const KGroupedRequest& request) {
-  const bool whole =
-      std::all_of(request.counts.begin(), request.counts.end(), [](std::int64_t count) { return count % kBlock == 0; });
-  return !whole ? "--ks" : request.spacing.gap % kBlock != 0 ? "--gap" : "--align";
+  const std::int64_t block = operations::granularity_of(request.problem);
+  const bool whole = std::all_of(request.counts.begin(), request.counts.end(),
+                                 [block](std::int64_t count) { return count % block == 0; });
+  return !whole ? "--ks" : request.spacing.gap % block != 0 ? "--gap" : "--align";
 }
 
 /// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
@@ -251,6 +251,11 @@ Result<void> check_files(const Flags& flags, KGroupedRequest& request) {
     WW_CHECK(expect_shape(request.scale_a, {p.m, blocks}, "(M, ceil(K/128))"));
     WW_CHECK(expect_shape(request.scale_b, {ceil_div(p.n, columns), blocks},
                           columns == 1 ? "(N, ceil(K/128))" : "(ceil(N/128), ceil(K/128))"));
+  } else if (is_microscaled(p.scale)) {
+    const std::int64_t scales = ceil_div(k, std::int64_t{scale_vector(p.scale)});
+    const bool mx = p.scale == Scale::mx;
+    WW_CHECK(expect_shape(request.scale_a, {p.m, scales}, mx ? "(M, ceil(K/32))" : "(M, ceil(K/16))"));
+    WW_CHECK(expect_shape(request.scale_b, {p.n, scales}, mx ? "(N, ceil(K/32))" : "(N, ceil(K/16))"));
   }
   return check_operands_given(flags, p.accumulate ? evt::acc + evt::c(p.d) : EpilogueTree{}, request);
 }

@@ -24,20 +24,6 @@ using runtime::SmemSwizzle;
 namespace {
 constexpr i64 kLargestGrid = i64{1} << 30;  // kernels number tiles and their K splits in 32 bits
 
-/// Returns the map of a packed operand, whose elements are widened to bytes unless both operands stay 4 bits wide.
-runtime::TensorMapSpec narrow_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows,
-                                  std::int64_t k, std::int64_t ld, int box_rows) {
-  runtime::TensorMapSpec map{.base = base, .element = type};
-  map.extent[0] = static_cast<std::uint64_t>(k), map.extent[1] = static_cast<std::uint64_t>(rows);
-  map.stride_bytes[1] = static_cast<std::uint64_t>(bytes_in(type, ld));
-  map.box[0] = static_cast<std::uint32_t>(config.tile.k), map.box[1] = static_cast<std::uint32_t>(box_rows);
-  map.swizzle = SmemSwizzle::b128;
-  map.narrow = bits_of(type) == 6              ? NarrowElements::bits6_padded
-               : config::packs_nibbles(config) ? NarrowElements::bits4
-                                               : NarrowElements::bits4_padded;
-  return map;
-}
-
 /// Returns the pointers as the kernel names them. Those of the epilogue are exchanged where they are bound.
 KernelPointers kernel_pointers(const GemmOperands& o, bool swaps) {
   return swaps ? KernelPointers{o.b, o.a, o.d, o.scale_b, o.scale_a, o.workspace}
@@ -73,9 +59,10 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.threads = static_cast<std::uint32_t>(config::threads_of(config));
   launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? config::raster_shared_plan(config).total
                                                             : config::shared_plan(config).total);
-  launch.params_bytes = k_groups                        ? sizeof(kernel::KGroupedParams)
-                        : config::scales_in_mma(config) ? sizeof(kernel::ScaledGemmParams)
-                                                        : sizeof(kernel::GemmParams);
+  const bool scaled = config::scales_in_mma(config);
+  launch.params_bytes = k_groups ? scaled ? sizeof(kernel::ScaledKGroupedParams) : sizeof(kernel::KGroupedParams)
+                        : scaled ? sizeof(kernel::ScaledGemmParams)
+                                 : sizeof(kernel::GemmParams);
   launch.pdl = overlaps(options.pdl, !k_groups && overlap_pays(problem));
   launch.cross_cta = config::reduces(config.epilogue);  // tiles read each other's partial results
 
@@ -196,8 +183,7 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
                                                         std::int64_t rows, std::int64_t ld, int box_rows) const {
   const std::int64_t k = product_.k;
   const int tile_k = made_.tile.k;
-  if (is_packed(type)) return narrow_map(made_, base, type, rows, k, ld, box_rows);
-  if (major == Major::k) return TensorMapSpec::matrix(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
+  if (major == Major::k) return k_major_map(made_, base, type, rows, k, ld, box_rows);
   runtime::TensorMapSpec map =
       TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, config::mn_block(type), SmemSwizzle::b128);
   if (!config::has_k_tails(made_)) return map;
@@ -242,26 +228,20 @@ Result<void> GemmAdapter::encode_maps(const KernelPointers& operands, config::Ge
 
 Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::ScaleMaps& maps) const {
   const GemmProblem& g = product_;
-  const int vector = scale_vector(g.scale), box_chunks = config::scale_chunks_of_k(made_);
-  const i64 chunks = scale_chunks(g.k, vector);
-  // (word of a chunk, chunk along K, 128 rows); of one matrix after the other.
-  const auto map = [&](const void* base, i64 rows, i64 stride, int box_blocks, i32& blocks) {
-    const i64 blocks_of_matrix = ceil_div(rows, i64{kScaleChunkRows}), block_bytes = chunks * kScaleChunkBytes;
-    blocks = static_cast<i32>(stride / max(block_bytes, i64{1}));
-    runtime::TensorMapSpec spec{.base = base, .element = DType::f32, .rank = 3, .swizzle = SmemSwizzle::none};
-    spec.extent[0] = kScaleChunkBytes / 4, spec.extent[1] = static_cast<std::uint64_t>(chunks);
-    spec.extent[2] = static_cast<std::uint64_t>((g.batch - 1) * blocks + blocks_of_matrix);
-    spec.stride_bytes[1] = kScaleChunkBytes, spec.stride_bytes[2] = static_cast<std::uint64_t>(block_bytes);
-    spec.box[0] = kScaleChunkBytes / 4, spec.box[1] = static_cast<std::uint32_t>(box_chunks);
-    spec.box[2] = static_cast<std::uint32_t>(box_blocks);
-    return spec;
-  };
   if (g.k == 0) return {};
-  const runtime::TensorMapSpec a = map(operands.scale_a, g.m, g.batch_scale_a, 1, maps.blocks_a);
-  const runtime::TensorMapSpec b =
-      map(operands.scale_b, g.n, g.batch_scale_b, config::scale_blocks(made_.tile.n), maps.blocks_b);
-  WW_TRY(maps.a, device_.backend().encode(a));
-  WW_TRY(maps.b, device_.backend().encode(b));
+  const int box_chunks = config::scale_chunks_of_k(made_), blocks_of_tile = config::scale_blocks(made_.tile.n);
+  const i64 chunks = scale_chunks(g.k, scale_vector(g.scale)), block_bytes = chunks * kScaleChunkBytes;
+  const auto map = [&](const void* base, i64 rows, i64 stride, int box_blocks, i32& blocks) {
+    const i64 blocks_of_matrix = ceil_div(rows, i64{kScaleChunkRows});
+    if (k_groups_) {  // chunk after chunk, because groups differ in their chunks along K
+      blocks = static_cast<i32>(blocks_of_matrix);
+      return scale_map(base, 1, blocks_of_matrix * chunks, 1, box_chunks);
+    }
+    blocks = static_cast<i32>(stride / block_bytes);
+    return scale_map(base, (g.batch - 1) * blocks + blocks_of_matrix, chunks, box_blocks, box_chunks);
+  };
+  WW_TRY(maps.a, device_.backend().encode(map(operands.scale_a, g.m, g.batch_scale_a, 1, maps.blocks_a)));
+  WW_TRY(maps.b, device_.backend().encode(map(operands.scale_b, g.n, g.batch_scale_b, blocks_of_tile, maps.blocks_b)));
   return {};
 }
 
@@ -301,12 +281,8 @@ void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memor
   };
   const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
                                std::int64_t batch) {
-    if (is_packed(type))
-      return rows == 0 || columns == 0
-                 ? std::uint64_t{0}
-                 : static_cast<std::uint64_t>(bytes_in(type, (g.batch - 1) * batch + (rows - 1) * ld + columns));
-    const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
-    return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
+    const std::uint64_t one = span_bytes(rows, columns, ld, type);
+    return one == 0 ? one : one + static_cast<std::uint64_t>(bytes_in(type, (g.batch - 1) * batch));
   };
   const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
     return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
@@ -378,14 +354,16 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   runtime::Launch launch = launch_;
   launch.params = &params;
   kernel::ScaledGemmParams scaled;
+  kernel::ScaledKGroupedParams scaled_groups;
   if (config::scales_in_mma(made_)) {
-    static_cast<kernel::GemmParams&>(scaled) = params;
-    WW_CHECK(encode_scales(operands, scaled.scales));
-    scaled.gemm.scale_a = given.global_scale;
-    scaled.gemm.scale_a_batch = 0;  // one factor for all matrices; the scales of each are found by the maps
+    params.gemm.scale_a = given.global_scale;
+    params.gemm.scale_a_batch = 0;  // one factor for all matrices; the scales of each are found by the maps
     if (device_.info().emulated && given.global_scale != nullptr)
       memory.add({"global_scale", given.global_scale, sizeof(float), false});
-    launch.params = &scaled;
+    config::ScaleMaps& maps_of_scales = k_groups_ ? scaled_groups.scales : scaled.scales;
+    WW_CHECK(encode_scales(operands, maps_of_scales));
+    if (k_groups_) static_cast<kernel::KGroupedParams&>(scaled_groups) = params, launch.params = &scaled_groups;
+    else static_cast<kernel::GemmParams&>(scaled) = params, launch.params = &scaled;
   }
   launch.memory = memory;
   launch.stream = stream;

@@ -73,10 +73,13 @@ WW_MODULE()
 runtime::KernelSource gemm_source(const GemmConfig& asked) {
   const GemmConfig config = config::kernel_config(asked);
   const bool sm100 = config::is_sm100(config);
-  if (config::scales_in_mma(config))
+  if (config::scales_in_mma(config)) {
+    const bool groups = config::groups_k(config);
     return kernel_source(
-        {"", "warpwright/kernel/sm100_scaled_gemm.hpp", "ww::kernel::Sm100ScaledGemm", "ww::kernel::ScaledGemmParams"},
+        {groups ? "k_grouped_" : "", "warpwright/kernel/sm100_scaled_gemm.hpp", "ww::kernel::Sm100ScaledGemm",
+         groups ? "ww::kernel::ScaledKGroupedParams" : "ww::kernel::ScaledGemmParams"},
         config);
+  }
   const char* const header = sm100 ? "warpwright/kernel/sm100_gemm.hpp" : "warpwright/kernel/gemm.hpp";
   const char* const type = sm100 ? "ww::kernel::Sm100Gemm" : "ww::kernel::Gemm";
   if (config::groups_k(config))

@@ -16,6 +16,7 @@
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/token_widths.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/kernel/descriptor_update.hpp"
 #include "warpwright/kernel/zero_rows.hpp"
 
@@ -50,12 +51,11 @@ static_assert(config::kTokenWidthCount <= config::kWidthClasses);
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
   runtime::TensorMapSpec spec =
       g.b_major == Major::k
-          ? TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c), c.tile.k,
-                                  SmemSwizzle::b128)
+          ? k_major_map(c, base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c))
           : TensorMapSpec::matrix(base, g.b, g.k, g.n, g.ldb, c.tile.k, config::mn_block(g.b), SmemSwizzle::b128);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
-  spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);
+  spec.stride_bytes[2] = static_cast<std::uint64_t>(bytes_in(g.b, g.stride_b_group));
   spec.box[2] = 1;
   return spec;
 }
@@ -109,7 +109,8 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.cluster = static_cast<std::uint32_t>(cluster);
   launch.threads = static_cast<std::uint32_t>(config::threads_of(c));
   launch.shared_bytes = static_cast<std::uint32_t>(config::grouped_shared_bytes(c));
-  launch.params_bytes = sizeof(config::GroupedArguments);
+  launch.params_bytes =
+      config::scales_in_mma(c) ? sizeof(kernel::ScaledGroupedParams) : sizeof(config::GroupedArguments);
   launch.cross_cta = c.sm90.tile_scheduler == TileScheduler::dynamic;  // CTAs share the counter of tiles
   // Always with descriptors, because the preceding kernel is their update, which lets this one start early.
   launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
@@ -156,7 +157,7 @@ OperandSpans GroupedAdapter::spans() const {
   add_product_memory(g, {}, workspace_bytes(), memory);
   const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
   OperandSpans spans;
-  spans.a = OperandSpan::matrix(bytes(0), g.k, g.lda, 0, bytes_of(g.a));
+  spans.a = OperandSpan::matrix(bytes(0), bytes_in(g.a, g.k), bytes_in(g.a, g.lda), 0, 1);
   spans.b.bytes = bytes(1);
   spans.d = OperandSpan::matrix(bytes(2), config::output_columns(g.epilogue, g.n), g.ldd, 0, bytes_of(g.d));
   spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
@@ -186,14 +187,17 @@ Result<void> GroupedAdapter::check_workspace(const GroupedOperands& operands) co
 }
 
 Result<void> GroupedAdapter::check_product(const GroupedOperands& operands) const {
-  WW_CHECK(check_global_scale(operands.global_scale));
+  if (problem_.scale != Scale::nv) WW_CHECK(check_global_scale(operands.global_scale));
+  else if (operands.global_scale != nullptr)
+    WW_CHECK(check_pointer("global_scale", operands.global_scale, alignof(float)));
   WW_CHECK(check_workspace(operands));
   if (problem_.k == 0) return {};
   WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
   WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
   if (problem_.scale != Scale::none) {
-    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
-    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
+    const std::uint64_t alignment = is_microscaled(problem_.scale) ? kMapAlignment : alignof(float);
+    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignment));
+    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignment));
   }
   return {};
 }
@@ -219,8 +223,7 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands, config
   const bool ragged = c.row_groups.variant == GroupedVariant::ragged;
   MapCache::Run maps(maps_);
   const auto tokens = [&](int box_rows) {
-    return backend.encode(
-        TensorMapSpec::matrix(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile.k, SmemSwizzle::b128));
+    return backend.encode(k_major_map(c, operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows));
   };
   if (g.k > 0) {  // a tensor map cannot have empty extents, and without K nothing is loaded
     // contiguous, masked: a whole tile, and the rows of one consumer warpgroup for tiles that end early.
@@ -242,6 +245,24 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands, config
                                                   panel / bytes_of(g.d), panel_swizzle(panel)));
     }));
   }
+  return {};
+}
+
+Result<void> GroupedAdapter::encode_scales(const GroupedOperands& operands, config::ScaleMaps& maps) const {
+  const GroupedProblem& g = problem_;
+  if (g.k == 0) return {};
+  const bool masked = g.encoding == GroupEncoding::masked;
+  const i64 chunks = scale_chunks(g.k, scale_vector(g.scale)), block_bytes = chunks * kScaleChunkBytes;
+  const int box_chunks = config::scale_chunks_of_k(config_);
+  const auto blocks_of = [](i64 rows) { return ceil_div(rows, i64{kScaleChunkRows}); };
+  maps.blocks_a = masked ? static_cast<i32>(g.scale_a_group / block_bytes) : 0;
+  maps.blocks_b = static_cast<i32>(g.scale_b_group / block_bytes);
+  const i64 blocks_a =
+      masked ? (g.groups - 1) * maps.blocks_a + blocks_of(g.rows) : most_scale_blocks(g.rows, g.groups);
+  const i64 blocks_b = (g.groups - 1) * maps.blocks_b + blocks_of(g.n);
+  WW_TRY(maps.a, device_.backend().encode(scale_map(operands.scale_a, blocks_a, chunks, 1, box_chunks)));
+  WW_TRY(maps.b, device_.backend().encode(
+                     scale_map(operands.scale_b, blocks_b, chunks, config::scale_blocks(config_.tile.n), box_chunks)));
   return {};
 }
 
@@ -274,12 +295,16 @@ Result<void> GroupedAdapter::launch_update(const config::GroupedArguments& produ
 
 Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, const config::EpilogueArguments& epilogue,
                                             const MemoryRanges& memory, Stream stream) const {
-  config::GroupedArguments arguments = arguments_;
+  kernel::ScaledGroupedParams arguments{arguments_, {}};
   WW_CHECK(encode_maps(operands, arguments));
   arguments.epilogue = epilogue;
   arguments.d_rows = operands.d;
   arguments.scale_a = static_cast<const float*>(operands.scale_a);
   arguments.scale_b = static_cast<const float*>(operands.scale_b);
+  if (config::scales_in_mma(config_)) {
+    WW_CHECK(encode_scales(operands, arguments.scales));
+    arguments.scale_a = operands.global_scale;
+  }
   arguments.groups = group_sizes(operands);
   arguments.workspace = static_cast<GroupedWorkspace*>(operands.workspace);
   if (update_) {

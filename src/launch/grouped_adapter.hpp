@@ -9,8 +9,8 @@
 #include "launch/map_cache.hpp"
 #include "launch/operand_overlap.hpp"
 #include "runtime/backend.hpp"
-#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/grouped.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::adapters {
 
@@ -44,6 +44,8 @@ class GroupedAdapter {
   Result<void> check_product(const GroupedOperands& operands) const;
   config::GroupSizes group_sizes(const GroupedOperands& operands) const;
   Result<void> encode_maps(const GroupedOperands& operands, config::GroupedArguments& arguments) const;
+  /// Encodes the maps of scales that the tensor core applies.
+  Result<void> encode_scales(const GroupedOperands& operands, config::ScaleMaps& maps) const;
   config::GroupDescriptors descriptors(const GroupedOperands& operands) const;
   Result<void> launch_update(const config::GroupedArguments& product, const GroupedOperands& operands,
                              Stream stream) const;

@@ -7,6 +7,7 @@
 #include "launch/operand_maps.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -17,6 +18,12 @@ constexpr std::int64_t kScaleSpan = 128;
 
 std::uint64_t scale_a_bytes(const GroupedProblem& p) {
   if (p.scale == Scale::none || p.k == 0) return 0;
+  if (is_microscaled(p.scale)) {
+    const int vector = scale_vector(p.scale);
+    if (p.encoding == GroupEncoding::masked)
+      return static_cast<std::uint64_t>((p.groups - 1) * p.scale_a_group + scale_bytes(p.rows, p.k, vector));
+    return static_cast<std::uint64_t>(most_scale_blocks(p.rows, p.groups) * scale_bytes(1, p.k, vector));
+  }
   // Strides that a recipe does not read are 0.
   std::int64_t last = (p.total_rows() - 1) * p.scale_a_row + (p.groups - 1) * p.scale_a_gap();
   if (p.scale == Scale::tensor) last = (p.groups - 1) * p.scale_a_group;
@@ -27,6 +34,7 @@ std::uint64_t scale_a_bytes(const GroupedProblem& p) {
 std::uint64_t scale_b_bytes(const GroupedProblem& p) {
   if (p.scale == Scale::none || p.k == 0) return 0;
   std::int64_t last = (p.groups - 1) * p.scale_b_group;
+  if (is_microscaled(p.scale)) return static_cast<std::uint64_t>(last + scale_bytes(p.n, p.k, scale_vector(p.scale)));
   if (p.scale == Scale::row_column) last += (p.n - 1) * p.scale_b_n;
   if (p.scale == Scale::block_1x128_128x128)
     last += (ceil_div(p.n, kScaleSpan) - 1) * p.scale_b_n + (ceil_div(p.k, kScaleSpan) - 1) * p.scale_b_k;
@@ -35,10 +43,8 @@ std::uint64_t scale_b_bytes(const GroupedProblem& p) {
 
 std::uint64_t weight_bytes(const GroupedProblem& p) {
   if (p.k == 0) return 0;
-  const auto before = static_cast<std::uint64_t>(p.groups - 1) * static_cast<std::uint64_t>(p.stride_b_group);
-  const std::uint64_t one =
-      p.b_major == Major::k ? span_bytes(p.n, p.k, p.ldb, bytes_of(p.b)) : span_bytes(p.k, p.n, p.ldb, bytes_of(p.b));
-  return before * bytes_of(p.b) + one;
+  const auto before = static_cast<std::uint64_t>(bytes_in(p.b, (p.groups - 1) * p.stride_b_group));
+  return before + (p.b_major == Major::k ? span_bytes(p.n, p.k, p.ldb, p.b) : span_bytes(p.k, p.n, p.ldb, p.b));
 }
 
 MemoryRange d_memory(const GroupedProblem& p, const GroupedOperands& operands) {
@@ -64,7 +70,7 @@ MemoryRange status_memory(const GroupedOperands& operands) {
 
 void add_product_memory(const GroupedProblem& p, const GroupedOperands& operands, std::size_t workspace_bytes,
                         MemoryRanges& memory) {
-  memory.add({"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, bytes_of(p.a)), false});
+  memory.add({"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, p.a), false});
   memory.add({"b", operands.b, weight_bytes(p), false});
   memory.add(d_memory(p, operands));
   memory.add({"scale_a", operands.scale_a, scale_a_bytes(p), false});
@@ -72,6 +78,7 @@ void add_product_memory(const GroupedProblem& p, const GroupedOperands& operands
   memory.add(sizes_memory(p, operands));
   memory.add(sizes2_memory(p, operands));
   memory.add(status_memory(operands));
+  if (operands.global_scale != nullptr) memory.add({"global_scale", operands.global_scale, sizeof(float), false});
   // The counters of tiles and CTAs return to zero; what follows tells of the last launch.
   constexpr std::size_t kCounters = offsetof(config::GroupedWorkspace, widths);
   const auto* const space = static_cast<const std::byte*>(operands.workspace);

@@ -15,6 +15,10 @@ runtime::KernelSource grouped_source(const GemmConfig& config) {
                          config);
   if (config::is_ragged(config))
     return kernel_source({kKind, "warpwright/kernel/ragged_gemm.hpp", "ww::kernel::RaggedGemm", kParams}, config);
+  if (config::scales_in_mma(config))
+    return kernel_source({kKind, "warpwright/kernel/sm100_scaled_gemm.hpp", "ww::kernel::Sm100ScaledGroupedGemm",
+                          "ww::kernel::ScaledGroupedParams"},
+                         config);
   if (config::is_sm100(config))
     return kernel_source({kKind, "warpwright/kernel/sm100_grouped_gemm.hpp", "ww::kernel::Sm100GroupedGemm", kParams},
                          config);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "warpwright/config/sizes.hpp"
+
 namespace ww::adapters {
 
 using runtime::SmemSwizzle;
@@ -12,6 +14,37 @@ using runtime::TensorMapSpec;
 std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element) {
   if (rows == 0 || columns == 0) return 0;
   return static_cast<std::uint64_t>((rows - 1) * stride + columns) * element;
+}
+
+std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, DType type) {
+  if (rows == 0 || columns == 0) return 0;
+  return static_cast<std::uint64_t>(bytes_in(type, (rows - 1) * stride + columns));
+}
+
+TensorMapSpec k_major_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows, std::int64_t k,
+                          std::int64_t ld, int box_rows) {
+  if (!is_packed(type))
+    return TensorMapSpec::matrix(base, type, rows, k, ld, box_rows, config.tile.k, SmemSwizzle::b128);
+  TensorMapSpec map{.base = base, .element = type};
+  map.extent[0] = static_cast<std::uint64_t>(k), map.extent[1] = static_cast<std::uint64_t>(rows);
+  map.stride_bytes[1] = static_cast<std::uint64_t>(bytes_in(type, ld));
+  map.box[0] = static_cast<std::uint32_t>(config.tile.k), map.box[1] = static_cast<std::uint32_t>(box_rows);
+  map.swizzle = SmemSwizzle::b128;
+  map.narrow = bits_of(type) == 6              ? NarrowElements::bits6_padded
+               : config::packs_nibbles(config) ? NarrowElements::bits4
+                                               : NarrowElements::bits4_padded;
+  return map;
+}
+
+TensorMapSpec scale_map(const void* base, std::int64_t blocks, std::int64_t chunks, int box_blocks, int box_chunks) {
+  // (word of a chunk, chunk along K, 128 rows)
+  TensorMapSpec map{.base = base, .element = DType::f32, .rank = 3, .swizzle = SmemSwizzle::none};
+  map.extent[0] = kScaleChunkBytes / 4, map.extent[1] = static_cast<std::uint64_t>(chunks);
+  map.extent[2] = static_cast<std::uint64_t>(blocks);
+  map.stride_bytes[1] = kScaleChunkBytes, map.stride_bytes[2] = static_cast<std::uint64_t>(chunks * kScaleChunkBytes);
+  map.box[0] = kScaleChunkBytes / 4, map.box[1] = static_cast<std::uint32_t>(box_chunks);
+  map.box[2] = static_cast<std::uint32_t>(box_blocks);
+  return map;
 }
 
 TensorMapSpec batch_of(TensorMapSpec spec, std::int64_t count, std::int64_t stride) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/backend.hpp"
+#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::adapters {
@@ -30,6 +31,19 @@ inline Result<void> check_global_scale(const float* global_scale) {
 
 /// Returns the bytes from the first to the last element of `rows` rows of `columns` elements.
 std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element);
+
+/// Returns the same for any type; rows of packed types start at whole bytes.
+std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, DType type);
+
+/// Returns the map of a K-major operand for a config's tile: `rows` x `k` elements, `ld` from row to row. Elements of 4
+/// and 6 bits are widened to bytes unless both operands stay 4 bits wide.
+runtime::TensorMapSpec k_major_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows,
+                                   std::int64_t k, std::int64_t ld, int box_rows);
+
+/// Returns the map of scales in chunks (core/scale_chunks.hpp): `blocks` times `chunks` of them, in boxes of
+/// `box_blocks` times `box_chunks`.
+runtime::TensorMapSpec scale_map(const void* base, std::int64_t blocks, std::int64_t chunks, int box_blocks,
+                                 int box_chunks);
 
 /// Returns a map of `count` matrices of `spec`, `stride` elements apart; 0: all are the same one.
 runtime::TensorMapSpec batch_of(runtime::TensorMapSpec spec, std::int64_t count, std::int64_t stride);

@@ -125,12 +125,7 @@ class DenseOperation final : public PlannedOperation<GemmProblem, GemmPlan, Gemm
     if (!is_microscaled(problem_.scale)) return std::nullopt;
     return chunked(of_a ? host_.scale_a : host_.scale_b, of_a ? problem_.m : problem_.n, "--m, --n");
   }
-  Result<void> adapt_operands() override {
-    if (problem_.scale != Scale::nv) return {};
-    WW_TRY(host_.global_scale, Matrix::allocate(DType::f32, 1, 1, 1, "--scale"));
-    fill_scales(host_.global_scale, inputs_.seed, Operand::global_scale);
-    return {};
-  }
+  Result<void> adapt_operands() override { return make_global_scale(); }
   /// D as the device has it: as on the host, or (N, M) for each matrix.
   Result<Matrix> stored_output() const {
     const GemmProblem& p = plan_->problem();

@@ -7,6 +7,7 @@
 
 #include "operations/groups.hpp"
 #include "operations/planned.hpp"
+#include "reference/scale_chunks.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::operations {
@@ -80,7 +81,16 @@ class GroupedOperation final : public GroupsOperation<GroupedProblem, GroupedPla
     if (!inputs_.a) spoil_outside(host_.a, Major::mn, false, groups_->meaning, 1);
     const bool scale_of_row = problem_.scale == Scale::row_column || problem_.scale == Scale::block_1x128_128x128;
     if (!inputs_.scale_a && scale_of_row) spoil_outside(host_.scale_a, Major::mn, false, groups_->meaning, 1);
-    return {};
+    return make_global_scale();
+  }
+  Result<std::optional<Matrix>> stored_scales(bool of_a) const override {
+    const GroupedProblem& p = problem_;
+    if (!is_microscaled(p.scale)) return std::nullopt;
+    if (!of_a) return chunked(host_.scale_b, p.n, sizes_argument());
+    const bool masked = p.encoding == GroupEncoding::masked;
+    const std::int64_t blocks =
+        masked ? p.groups * ceil_div(p.rows, std::int64_t{kScaleChunkRows}) : most_scale_blocks(p.rows, p.groups);
+    return chunked_rows(host_.scale_a, groups_->meaning.groups, masked ? p.rows : 0, blocks, sizes_argument());
   }
 
   std::vector<TileWidth> widths_;
@@ -106,7 +116,12 @@ Operation::Shapes GroupedOperation::shapes() const {
     case Scale::block_1x128_1x128:
     case Scale::block_128x128_1x128:
     case Scale::mx:
-    case Scale::nv: break;  // refused: groups have no kernel for them
+    case Scale::nv: {
+      const std::int64_t scales = ceil_div(p.k, std::int64_t{scale_vector(p.scale)});
+      s.scale_a = {scale_element(p.scale), rows, scales, scales};
+      s.scale_b = {scale_element(p.scale), p.groups * p.n, scales, scales};
+      break;
+    }
     case Scale::block_1x128_128x128:
       s.scale_a = {DType::f32, rows, blocks, blocks};
       s.scale_b = {DType::f32, p.groups * ceil_div(p.n, kScaleBlock), blocks, blocks};
@@ -136,10 +151,16 @@ OperandBytes GroupedOperation::operand_bytes() const {
   const GroupedProblem p = resolved();
   const std::int64_t rows = p.total_rows();
   OperandBytes made;
-  made.a = span_of({{rows, p.lda}, {p.lda, 1}}) * bytes_of(p.a);
-  made.b = span_of({{p.groups, p.stride_b_group}, {rows_of_b(p), p.ldb}, {p.ldb, 1}}) * bytes_of(p.b);
+  made.a = bytes_in(p.a, span_of({{rows, p.lda}, {p.lda, 1}}));
+  made.b = bytes_in(p.b, span_of({{p.groups, p.stride_b_group}, {rows_of_b(p), p.ldb}, {p.ldb, 1}}));
   made.d = span_of({{rows, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
-  add_scale_bytes(p, rows, p.k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
+  if (is_microscaled(p.scale) && p.encoding != GroupEncoding::masked) {
+    const std::int64_t blocks = most_scale_blocks(p.rows, p.groups);  // of 128 rows
+    add_scale_bytes(p, blocks * kScaleChunkRows, p.k, {1, 0}, {p.groups, p.scale_b_group}, made);
+    return made;
+  }
+  const std::int64_t rows_of_scales = is_microscaled(p.scale) ? p.rows : rows;
+  add_scale_bytes(p, rows_of_scales, p.k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
   return made;
 }
 
@@ -169,7 +190,9 @@ Result<Judgement> GroupedOperation::judge(EmuMath math, std::atomic<int>* progre
                     .scale_b = on_host.scale_b,
                     .math = math,
                     .groups = &groups_->meaning.groups,
-                    .outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched};
+                    .outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched,
+                    .global_scale = on_host.global_scale,
+                    .arch = on_host.arch};
   return verify_product(claim, p.epilogue, {p.total_rows(), p.n, {}, {}, 1, claim.groups}, host_.epilogue, progress);
 }
 

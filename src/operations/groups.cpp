@@ -90,9 +90,7 @@ Result<Groups> lay_out(KGroupedCheck& check) {
   return laid_out(p, check.groups, p.k);
 }
 
-std::int64_t granularity_of(const KGroupedProblem& p) {
-  return p.a_major == Major::mn && p.b_major == Major::mn ? 1 : kScaleBlock;
-}
+std::int64_t granularity_of(const KGroupedProblem& p) { return ops::k_granularity(p); }
 
 std::int64_t masked_k(const KGroupedProblem& p, const std::vector<std::int64_t>& counts) {
   const std::int64_t most = *std::max_element(counts.begin(), counts.end()), step = granularity_of(p);
@@ -100,18 +98,21 @@ std::int64_t masked_k(const KGroupedProblem& p, const std::vector<std::int64_t>&
 }
 
 void spoil_outside(Matrix& matrix, Major major, bool packed, const GroupMeaning& meaning, std::int64_t granularity) {
-  const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols(), width = bytes_of(matrix.type());
+  const DType type = matrix.type();
+  const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols();
+  const std::int64_t step = major == Major::mn ? 1 : elements_per_unit(type);  // elements of K that fill whole bytes
   std::vector<bool> used(static_cast<std::size_t>(extent));
   for (const GroupRows& group : meaning.groups)
     std::fill_n(used.begin() + group.first / granularity, group.count / granularity, true);
-  for (std::int64_t at = 0; at < extent; ++at) {
+  const auto spoil = [&](std::byte* from, std::int64_t elements) {
+    std::memset(from, 0xff, static_cast<std::size_t>(bytes_in(type, elements)));
+  };
+  for (std::int64_t at = 0; at < extent; at += step) {
     if (used[static_cast<std::size_t>(at)]) continue;
-    if (major == Major::mn) std::memset(matrix.row(at), 0xff, static_cast<std::size_t>(matrix.cols() * width));
-    else if (packed)
-      std::memset(matrix.data() + at * matrix.rows() * width, 0xff, static_cast<std::size_t>(matrix.rows() * width));
+    if (major == Major::mn) spoil(matrix.row(at), matrix.cols());
+    else if (packed) spoil(matrix.data() + bytes_in(type, at * matrix.rows()), matrix.rows());
     else
-      for (std::int64_t row = 0; row < matrix.rows(); ++row)
-        std::memset(matrix.row(row) + at * width, 0xff, static_cast<std::size_t>(width));
+      for (std::int64_t row = 0; row < matrix.rows(); ++row) spoil(matrix.row(row) + bytes_in(type, at), step);
   }
 }
 

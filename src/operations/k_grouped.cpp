@@ -8,6 +8,7 @@
 
 #include "operations/groups.hpp"
 #include "operations/planned.hpp"
+#include "reference/scale_chunks.hpp"
 
 namespace ww::operations {
 namespace {
@@ -16,10 +17,11 @@ constexpr const char* kSizes = "--ks, --m, --n";
 
 Result<Matrix> copy_of(const Matrix& from, std::int64_t row, std::int64_t rows, std::int64_t column,
                        std::int64_t columns) {
-  WW_TRY(Matrix part, Matrix::allocate(from.type(), rows, columns, columns, kSizes));
-  const std::int64_t width = bytes_of(from.type());
+  const DType type = from.type();
+  WW_TRY(Matrix part, Matrix::allocate(type, rows, columns, columns, kSizes));
   for (std::int64_t r = 0; r < rows; ++r)
-    std::memcpy(part.row(r), from.row(row + r) + column * width, static_cast<std::size_t>(columns * width));
+    std::memcpy(part.row(r), from.row(row + r) + bytes_in(type, column),
+                static_cast<std::size_t>(bytes_in(type, columns)));
   return part;
 }
 
@@ -103,6 +105,11 @@ class KGroupedOperation final : public GroupsOperation<KGroupedProblem, KGrouped
   /// Whether the groups of an operand are matrices of their own, one after the other.
   bool packs(Major major) const { return problem_.packing == KPacking::per_group && major == Major::k; }
   Result<void> adapt_operands() override;
+  Result<std::optional<Matrix>> stored_scales(bool of_a) const override {
+    if (!is_microscaled(problem_.scale)) return std::nullopt;
+    return chunked_groups_of_k(of_a ? host_.scale_a : host_.scale_b, groups_->meaning.groups,
+                               scale_vector(problem_.scale), kSizes);
+  }
   Result<ref::Comparison> judge_group(std::int64_t g, EmuMath math) const;
 
   std::optional<ArrayFile> c_;
@@ -122,6 +129,11 @@ Operation::Shapes KGroupedOperation::shapes() const {
     s.scale_a = {DType::f32, p.m, blocks, blocks};
     s.scale_b = {DType::f32, ceil_div(p.n, columns_of_scale(p.scale)), blocks, blocks};
   }
+  if (is_microscaled(p.scale)) {
+    const std::int64_t scales = ceil_div(k, std::int64_t{scale_vector(p.scale)});
+    s.scale_a = {scale_element(p.scale), p.m, scales, scales};
+    s.scale_b = {scale_element(p.scale), p.n, scales, scales};
+  }
   return s;
 }
 
@@ -130,6 +142,7 @@ Result<void> KGroupedOperation::adapt_operands() {
   const GroupMeaning& meaning = groups_->meaning;
   if (!inputs_.a) spoil_outside(host_.a, p.a_major, packs(p.a_major), meaning, 1);
   if (!inputs_.b) spoil_outside(host_.b, p.b_major, packs(p.b_major), meaning, 1);
+  WW_CHECK(make_global_scale());
   if (is_block(p.scale)) {
     if (!inputs_.scale_a) spoil_outside(host_.scale_a, Major::k, false, meaning, kScaleBlock);
     if (!inputs_.scale_b) spoil_outside(host_.scale_b, Major::k, false, meaning, kScaleBlock);
@@ -153,7 +166,7 @@ std::unique_ptr<Operation> KGroupedOperation::halved(int axis) const {
   }
   if (!lay_out(half)) return nullptr;
   p.lda = row_of(p.a_major == Major::mn ? p.m : p.total_k(), p.a);
-  p.ldb = row_of(p.b_major == Major::mn ? p.n : p.total_k(), p.a);
+  p.ldb = row_of(p.b_major == Major::mn ? p.n : p.total_k(), p.b);
   if (packs(p.a_major)) p.lda = 0;
   if (packs(p.b_major)) p.ldb = 0;
   p.ldd = p.n, p.stride_d_group = p.m * p.n;
@@ -170,8 +183,8 @@ OperandBytes KGroupedOperation::operand_bytes() const {
   const std::int64_t k = p.total_k();
   OperandBytes made;
   const std::int64_t lda = packs(p.a_major) ? k : p.lda, ldb = packs(p.b_major) ? k : p.ldb;
-  made.a = span_of({{p.a_major == Major::mn ? k : p.m, lda}, {lda, 1}}) * bytes_of(p.a);
-  made.b = span_of({{p.b_major == Major::mn ? k : p.n, ldb}, {ldb, 1}}) * bytes_of(p.b);
+  made.a = bytes_in(p.a, span_of({{p.a_major == Major::mn ? k : p.m, lda}, {lda, 1}}));
+  made.b = bytes_in(p.b, span_of({{p.b_major == Major::mn ? k : p.n, ldb}, {ldb, 1}}));
   made.d = span_of({{p.groups, p.stride_d_group}, {p.m, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
   add_scale_bytes(p, p.m, k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
   return made;
@@ -207,8 +220,14 @@ Result<ref::Comparison> KGroupedOperation::judge_group(std::int64_t g, EmuMath m
     WW_TRY(scale_a, copy_of(host_.scale_a, 0, p.m, group.first / kScaleBlock, group.count / kScaleBlock));
     WW_TRY(scale_b,
            copy_of(host_.scale_b, 0, host_.scale_b.rows(), group.first / kScaleBlock, group.count / kScaleBlock));
+  } else if (is_microscaled(p.scale)) {
+    const int vector = scale_vector(p.scale);
+    WW_TRY(scale_a, copy_of(host_.scale_a, 0, p.m, group.first / vector, group.count / vector));
+    WW_TRY(scale_b, copy_of(host_.scale_b, 0, p.n, group.first / vector, group.count / vector));
   }
+  const Claim on_host = host_claim(math);
   Claim claim{.a = a, .b = b, .d = d, .scale = p.scale, .math = math};
+  claim.global_scale = on_host.global_scale, claim.arch = on_host.arch;
   if (p.scale != Scale::none) claim.scale_a = &scale_a, claim.scale_b = &scale_b;
   EpilogueTensors c;
   if (p.accumulate) {

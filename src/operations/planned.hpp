@@ -97,6 +97,14 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
     else return 0;
   }
 
+  /// Draws the factor of products with scales of nv.
+  Result<void> make_global_scale() {
+    if (problem_.scale != Scale::nv) return {};
+    WW_TRY(host_.global_scale, Matrix::allocate(DType::f32, 1, 1, 1, "--scale"));
+    fill_scales(host_.global_scale, inputs_.seed, Operand::global_scale);
+    return {};
+  }
+
   /// That D is the product of the operands on the host.
   Claim host_claim(EmuMath math) const {
     Claim claim{.a = host_.a, .b = host_.b, .d = host_.d, .scale = problem_.scale, .math = math};

@@ -317,6 +317,8 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
   if (p.epilogue.has(EpilogueOp::c)) WW_CHECK(check_c(o.epilogue.c, o.d));
   WW_TRY(const std::vector<ref::GroupRows> groups,
          groups_of(p.encoding, p.groups, p.rows, p.alignment, o.sizes, o.sizes2, 1));
+  const bool masked = p.encoding == GroupEncoding::masked;
+  std::int64_t block = 0;  // of 128 rows, of scales in chunks
   Verification made;
   for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
     const auto [first, count] = groups[static_cast<std::size_t>(g)];
@@ -327,8 +329,16 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
                        config::output_columns(p.epilogue, p.n), p.ldd);
     const std::int64_t scale_row =
         p.scale == Scale::tensor ? g * p.scale_a_group : g * p.scale_a_gap() + first * p.scale_a_row;
-    set_scales(product, p.scale, at(o.scale_a, scale_row, DType::f32), at(o.scale_b, g * p.scale_b_group, DType::f32),
-               {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
+    if (is_microscaled(p.scale)) {
+      const std::int64_t first_byte = masked ? g * p.scale_a_group : block * scale_bytes(1, p.k, scale_vector(p.scale));
+      set_scales(product, p.scale, at(o.scale_a, first_byte, DType::e8m0), at(o.scale_b, g * p.scale_b_group, e8m0),
+                 {});
+      block += ceil_div(count, std::int64_t{kScaleChunkRows});
+      if (p.scale == Scale::nv && o.global_scale != nullptr) product.global_scale = *o.global_scale;
+    } else {
+      set_scales(product, p.scale, at(o.scale_a, scale_row, DType::f32), at(o.scale_b, g * p.scale_b_group, DType::f32),
+                 {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
+    }
     product.epilogue = p.epilogue;
     product.operands = of_rows(p, o.epilogue, g, first);
     WW_CHECK(judge(product, p.scale, options, made));
@@ -338,12 +348,13 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
 }
 
 Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperands& o, const VerifyOptions& options) {
-  WW_CHECK(can_implement(problem));
+  // Nothing here says whose kernel computed D.
+  if (!can_implement(problem, {.config = {.arch = Arch::sm100}})) WW_CHECK(can_implement(problem));
   WW_TRY(const KGroupedProblem p, ops::validate(problem));
   if (p.accumulate) WW_CHECK(check_c(o.c != nullptr ? o.c : o.d, o.d));
-  const bool by_k = p.a_major == Major::mn && p.b_major == Major::mn, block = is_block(p.scale);
+  const bool block = is_block(p.scale);
   WW_TRY(const std::vector<ref::GroupRows> groups,
-         groups_of(p.encoding, p.groups, p.k, p.alignment, o.sizes, o.sizes2, by_k ? 1 : ops::kScaleSpan));
+         groups_of(p.encoding, p.groups, p.k, p.alignment, o.sizes, o.sizes2, ops::k_granularity(p)));
   const ScaleStrides strides{p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k};
   Verification made;
   for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
@@ -359,8 +370,15 @@ Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperan
     product.b = of_group("b", o.b, p.b, p.b_major, p.n, p.ldb);
     product.d = matrix("d", at(o.d, g * p.stride_d_group, p.d), p.d, OutputLayout::row, p.m, p.n, p.ldd);
     const std::int64_t k_block = first / ops::kScaleSpan;
-    set_scales(product, p.scale, at(o.scale_a, block ? k_block * strides.a_k : g * p.scale_a_group, DType::f32),
-               at(o.scale_b, block ? k_block * strides.b_k : g * p.scale_b_group, DType::f32), strides);
+    if (is_microscaled(p.scale)) {
+      const int vector = scale_vector(p.scale);
+      set_scales(product, p.scale, at(o.scale_a, ref::first_scale_byte(p.m, first, vector), e8m0),
+                 at(o.scale_b, ref::first_scale_byte(p.n, first, vector), e8m0), {});
+      if (p.scale == Scale::nv && o.global_scale != nullptr) product.global_scale = *o.global_scale;
+    } else {
+      set_scales(product, p.scale, at(o.scale_a, block ? k_block * strides.a_k : g * p.scale_a_group, DType::f32),
+                 at(o.scale_b, block ? k_block * strides.b_k : g * p.scale_b_group, DType::f32), strides);
+    }
     if (p.accumulate) {
       product.epilogue = evt::acc + evt::c(p.d);
       product.operands.c = at(o.c, g * p.stride_d_group, p.d);

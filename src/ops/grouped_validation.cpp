@@ -14,6 +14,7 @@
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::ops {
 namespace {
@@ -49,6 +50,13 @@ void fill_block_scales(GroupedProblem& p) {
     p.scale_b_group = columns * blocks, p.scale_b_n = blocks, p.scale_b_k = 1;
 }
 
+void fill_chunked_scales(GroupedProblem& p) {
+  const int vector = scale_vector(p.scale);
+  if (p.encoding != GroupEncoding::masked) p.scale_a_group = 0;
+  else if (p.scale_a_group == 0) p.scale_a_group = scale_bytes(p.rows, p.k, vector);
+  if (p.scale_b_group == 0) p.scale_b_group = scale_bytes(p.n, p.k, vector);
+}
+
 void fill_strides(GroupedProblem& p) {
   if (p.lda == 0) p.lda = p.k;
   if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.k : p.n;
@@ -57,9 +65,18 @@ void fill_strides(GroupedProblem& p) {
   if (p.scale == Scale::none || p.scale == Scale::tensor) fill_tensor_scales(p);
   if (p.scale == Scale::row_column) fill_row_column_scales(p);
   if (p.scale == Scale::block_1x128_128x128) fill_block_scales(p);
+  if (is_microscaled(p.scale)) fill_chunked_scales(p);
 }
 
 Result<void> check_scales(const GroupedProblem& p) {
+  if (is_microscaled(p.scale)) {
+    WW_CHECK(check_chunked_strides({p.scale, p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k}));
+    if (p.k == 0) return {};  // no scale is read
+    WW_CHECK(check_chunked_step("scale_a_group", p.scale, p.rows, p.k, p.scale_a_group));
+    WW_CHECK(check_chunked_step("scale_b_group", p.scale, p.n, p.k, p.scale_b_group));
+    WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.groups, p.scale_a_group}}));
+    return check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}});
+  }
   if (p.scale == Scale::tensor) {
     WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.groups, p.scale_a_group}}));
     WW_CHECK(check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}}));
@@ -80,6 +97,11 @@ Result<void> check_scales(const GroupedProblem& p) {
                                                   ScaleAxis{blocks, p.scale_b_k}}));
   }
   return {};
+}
+
+Result<void> check_b_major(const GroupedProblem& p) {
+  if (p.b_major == Major::k || !is_microscaled(p.scale)) return {};
+  return failure(ErrorCode::unsupported, "b (layout)", "K-major with scales of mx and nv", "N-major");
 }
 
 /// Checks that the variant accepts the problem's encoding.
@@ -119,12 +141,18 @@ Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
   return {};
 }
 
+std::int64_t k_granularity(const KGroupedProblem& p) {
+  if (p.a_major == Major::mn && p.b_major == Major::mn) return 1;
+  return is_microscaled(p.scale) && p.a == e2m1 && p.b == e2m1 ? 2 * kScaleSpan : kScaleSpan;
+}
+
 Result<GroupedProblem> validate(const GroupedProblem& problem) {
   GroupedProblem p = problem;
   WW_CHECK(check_extents(p));
   const GemmProblem outputs = outputs_of(p);
   WW_CHECK(check_types(p.a, p.b, plain_output(outputs), p.scale));
-  WW_CHECK(check_scale_type(p.scale, p.scale_type));
+  WW_TRY(p.scale_type, check_scale_type(p.scale, p.scale_type));
+  WW_CHECK(check_b_major(p));
   WW_CHECK(check_epilogue(outputs));
   WW_CHECK(check_encoding(p.encoding, p.alignment));
   fill_strides(p);
@@ -140,6 +168,9 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   if (p.stride_b_group == 0) p.stride_b_group = rows_of_b * p.ldb;  // cannot overflow: ldb has been checked with them
   WW_CHECK(check_groups("stride_b_group", p.groups, p.stride_b_group, rows_of_b, p.ldb, p.b));
   WW_CHECK(check_rows("ldd", "n", p.total_rows(), columns, p.ldd, p.d));
+  GemmProblem operands{.k = p.k, .a = p.a, .b = p.b, .scale = p.scale};
+  operands.lda = p.lda, operands.ldb = p.ldb;
+  WW_CHECK(check_padded_rows(operands));
   WW_CHECK(check_scales(p));
   return p;
 }

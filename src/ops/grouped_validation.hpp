@@ -12,6 +12,10 @@ namespace ww::ops {
 Result<void> check_group_count(std::int64_t groups);
 Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment);
 
+/// Returns the elements of K at whose multiples groups begin and end: 1 if both operands are MN-major, else 128, or
+/// 256 where both are e2m1 with scales, of which a tile has 256.
+std::int64_t k_granularity(const KGroupedProblem& problem);
+
 /// Fills strides of 0, sets the strides that the recipe does not read to 0, then checks extents, types, strides and the
 /// encoding. Errors: invalid if the call contradicts itself; unsupported if the product is legal but no kernel here
 /// computes it.

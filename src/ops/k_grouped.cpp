@@ -56,6 +56,8 @@ Error in_group_terms(Error error) {
 Result<void> check_packing(const KGroupedProblem& p) {
   if (p.packing > KPacking::per_group)
     return failure(ErrorCode::invalid, "packing", "joint or per_group", fmt::format("{}", static_cast<int>(p.packing)));
+  if (p.packing == KPacking::per_group && is_microscaled(p.scale))
+    return failure(ErrorCode::unsupported, "packing", "joint with scales of mx and nv", "per_group");
   for (const auto& [name, major, ld] : {std::tuple{"lda", p.a_major, p.lda}, {"ldb", p.b_major, p.ldb}}) {
     if (!packs(p, major)) continue;
     if (ld != 0)
@@ -70,26 +72,24 @@ Result<void> check_packing(const KGroupedProblem& p) {
 }
 
 Result<void> check(const KGroupedProblem& p) {
-  if (is_microscaled(p.scale))
-    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block-1d for groups of K",
-                   name_of(p.scale));
   for (const auto& [name, type] : {std::pair("a (type)", p.a), std::pair("b (type)", p.b)})
-    if (is_packed(type))
-      return failure(ErrorCode::unsupported, name, "e4m3, e5m2, bf16, f16 or tf32 for groups of K", name_of(type));
+    if (is_packed(type) && !is_microscaled(p.scale))
+      return failure(ErrorCode::unsupported, name,
+                     "e4m3, e5m2, bf16, f16 or tf32 for groups of K without scales of mx or nv", name_of(type));
   WW_CHECK(ops::check_group_count(p.groups));
   WW_CHECK(ops::check_extent("k", p.k));
   WW_CHECK(ops::check_encoding(p.encoding, p.alignment));
   if (p.total_k() > ops::kLargestExtent)
     return failure(ErrorCode::unsupported, "k", fmt::format("at most {} in all groups", ops::kLargestExtent),
                    fmt::format("{} groups of {}", p.groups, p.k));
-  if (is_block(p.scale) && (p.scale_a_group != 0 || p.scale_b_group != 0))
+  if ((is_block(p.scale) || is_microscaled(p.scale)) && (p.scale_a_group != 0 || p.scale_b_group != 0))
     return failure(ErrorCode::invalid, p.scale_a_group != 0 ? "scale_a_group" : "scale_b_group",
-                   "0: scales for each 128 of K are those of the group that has them",
+                   "0: scales of blocks of K are those of the group that has them",
                    fmt::format("{}", p.scale_a_group != 0 ? p.scale_a_group : p.scale_b_group));
-  const bool tails = p.a_major == Major::mn && p.b_major == Major::mn;
-  const bool masked = p.encoding == GroupEncoding::masked;
-  if (!tails && masked && p.k % ops::kScaleSpan != 0)
-    return failure(ErrorCode::unsupported, "k", "a multiple of 128 for masked groups of K-major operands",
+  const std::int64_t granularity = ops::k_granularity(p);
+  if (p.encoding == GroupEncoding::masked && p.k % granularity != 0)
+    return failure(ErrorCode::unsupported, "k",
+                   fmt::format("a multiple of {} for masked groups of K-major operands", granularity),
                    fmt::format("{}", p.k));
   return check_packing(p);
 }
@@ -102,6 +102,7 @@ KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) 
   problem.stride_d_group = batch.batch_d;
   problem.scale_a_row = batch.scale_a_row, problem.scale_a_k = batch.scale_a_k;
   problem.scale_b_n = batch.scale_b_n, problem.scale_b_k = batch.scale_b_k;
+  problem.scale_type = batch.scale_type;
   return problem;
 }
 
@@ -149,7 +150,7 @@ Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const 
                      .groups = problem.groups,
                      .rows = problem.total_k(),
                      .alignment = masked ? problem.k : problem.alignment,
-                     .granularity = config::has_k_tails(decision.config) ? 1 : ops::kScaleSpan};
+                     .granularity = ops::k_granularity(problem)};
   return decision;
 }
 

@@ -24,14 +24,34 @@ Result<void> check_extent(const char* name, std::int64_t value) {
   return {};
 }
 
+/// Checks the types of operands whose scales the tensor core applies.
+Result<void> check_scaled_types(DType a, DType b, Scale scale) {
+  for (const auto& [name, type] : {std::pair("a (type)", a), std::pair("b (type)", b)}) {
+    if (scale == Scale::nv && type != e2m1)
+      return failure(ErrorCode::unsupported, name, "e2m1 with scales of nv", name_of(type));
+    if (!is_f8f6f4(type))
+      return failure(ErrorCode::unsupported, name, "e4m3, e5m2, e3m2, e2m3 or e2m1 with scales of mx", name_of(type));
+  }
+  return {};
+}
+
 Result<void> check_types(DType a, DType b, DType d, Scale scale) {
+  const auto check_output = [d]() -> Result<void> {
+    if (is_fp8(d) || d == tf32 || d == e8m0 || is_packed(d))
+      return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
+    return {};
+  };
+  if (is_microscaled(scale)) {
+    WW_CHECK(check_scaled_types(a, b, scale));
+    return check_output();
+  }
   const auto is_operand = [](DType t) { return t == e4m3 || t == bf16 || t == f16; };
   if (!is_operand(a)) return failure(ErrorCode::unsupported, "a (type)", "e4m3, bf16 or f16", name_of(a));
   if (b != a) return failure(ErrorCode::unsupported, "b (type)", fmt::format("{}, as a", name_of(a)), name_of(b));
-  if (is_fp8(d) || d == tf32 || d == e8m0 || is_packed(d))
-    return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
-  if (scale == Scale::block_1x128_1x128 || scale == Scale::block_128x128_1x128 || is_microscaled(scale))
-    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block for groups", name_of(scale));
+  WW_CHECK(check_output());
+  if (scale == Scale::block_1x128_1x128 || scale == Scale::block_128x128_1x128)
+    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column, block, mx or nv for groups",
+                   name_of(scale));
   if (scale == Scale::block_1x128_128x128 && a != e4m3)
     return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(a)),
                    "block");
@@ -92,22 +112,30 @@ Result<ScaleType> check_scale_type(Scale scale, ScaleType type) {
                  name_of(type));
 }
 
-Result<void> check_chunked_scales(const GemmProblem& p) {
-  for (const auto& [name, stride] : {std::pair("scale_a_row", p.scale_a_row), std::pair("scale_a_k", p.scale_a_k),
-                                     std::pair("scale_b_n", p.scale_b_n), std::pair("scale_b_k", p.scale_b_k)})
+Result<void> check_chunked_strides(const ChunkedStrides& s) {
+  for (const auto& [name, stride] : {std::pair("scale_a_row", s.a_row), std::pair("scale_a_k", s.a_k),
+                                     std::pair("scale_b_n", s.b_n), std::pair("scale_b_k", s.b_k)})
     if (stride != 0)
-      return failure(ErrorCode::unsupported, name, fmt::format("0: scales of {} lie in chunks", name_of(p.scale)),
+      return failure(ErrorCode::unsupported, name, fmt::format("0: scales of {} lie in chunks", name_of(s.scale)),
                      fmt::format("{}", stride));
-  for (const auto& [name, rows, stride] :
-       {std::tuple("batch_scale_a", p.m, p.batch_scale_a), std::tuple("batch_scale_b", p.n, p.batch_scale_b)}) {
-    const int vector = scale_vector(p.scale);
-    const std::int64_t bytes = scale_bytes(rows, p.k, vector), block = scale_bytes(1, p.k, vector);
-    if (p.batch > 1 && stride != 0 && (p.k == 0 || stride % block != 0 || stride < bytes))
-      return failure(ErrorCode::invalid, name,
-                     fmt::format("0, or at least {} bytes in multiples of {}, the scales of 128 rows", bytes, block),
-                     fmt::format("{}", stride));
-  }
   return {};
+}
+
+Result<void> check_chunked_step(const char* name, Scale scale, std::int64_t rows, std::int64_t k, std::int64_t step) {
+  const int vector = scale_vector(scale);
+  const std::int64_t bytes = scale_bytes(rows, k, vector), block = scale_bytes(1, k, vector);
+  if (step != 0 && (k == 0 || step % block != 0 || step < bytes || step / block > kLargestExtent))
+    return failure(ErrorCode::invalid, name,
+                   fmt::format("0, or at least {} bytes in multiples of {}, the scales of 128 rows", bytes, block),
+                   fmt::format("{}", step));
+  return {};
+}
+
+Result<void> check_chunked_scales(const GemmProblem& p) {
+  WW_CHECK(check_chunked_strides({p.scale, p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k}));
+  if (p.batch <= 1) return {};
+  WW_CHECK(check_chunked_step("batch_scale_a", p.scale, p.m, p.k, p.batch_scale_a));
+  return check_chunked_step("batch_scale_b", p.scale, p.n, p.k, p.batch_scale_b);
 }
 
 Result<void> check_padded_rows(const GemmProblem& p) {

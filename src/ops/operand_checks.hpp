@@ -20,7 +20,8 @@ inline constexpr std::int64_t kLargestExtent = 0x7fffffff - 1024;
 
 Result<void> check_extent(const char* name, std::int64_t value);
 
-/// Checks that the operands have one type and that the output and the recipe suit it.
+/// Checks the types of groups of rows: operands of one type or, with scales of mx, of any of 4, 6 and 8 bits, and an
+/// output and a recipe that suit them.
 Result<void> check_types(DType a, DType b, DType d, Scale scale);
 
 /// The counterpart for dense products with outputs `d`, which also support e5m2 beside e4m3, and tf32.
@@ -32,6 +33,14 @@ Result<void> check_majors(DType a, Major a_major, DType b, Major b_major, Arch a
 /// Returns the type of the recipe's scales, or the reason why `type` is none that kernels read. f32 leaves it open.
 Result<ScaleType> check_scale_type(Scale scale, ScaleType type);
 
+/// Strides of mx and nv scales, all 0, because scales lie in chunks.
+struct ChunkedStrides {
+  Scale scale;
+  std::int64_t a_row, a_k, b_n, b_k;
+};
+Result<void> check_chunked_strides(const ChunkedStrides& strides);
+/// Checks the bytes from one matrix of `rows` x `k` elements' scales to the next; 0 is always right.
+Result<void> check_chunked_step(const char* name, Scale scale, std::int64_t rows, std::int64_t k, std::int64_t step);
 /// Checks what mx and nv require beside types: scales in chunks, whose strides are 0.
 Result<void> check_chunked_scales(const GemmProblem& problem);
 

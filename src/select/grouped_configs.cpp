@@ -186,7 +186,7 @@ GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
                       config.sm90.stages || config.sm90.consumer_warpgroups;
   if (!shaped) {
     const bool small = p.m <= 64 && p.n <= 64;
-    config.tile.m = small ? 64 : 128;
+    config.tile.m = small && !config::scales_in_mma(config) ? 64 : 128;
     config.tile.n = small ? 64 : config::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
     if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m ? 2 : 1;
     config.cluster.n = 1;

@@ -3,6 +3,7 @@
 // of FP64 (docs/numerics.md section 7). Extents have tails of tiles, of chunks of scales and of K.
 #include <gtest/gtest.h>
 
+#include "operations/groups.hpp"
 #include "operations/operation.hpp"
 #include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -15,6 +16,27 @@ struct Case {
   Scale scale;
   std::int64_t m, n, k, batch;
 };
+
+Result<void> run(operations::Operation& product, const Device& device) {
+  WW_CHECK(product.can_implement());
+  WW_CHECK(product.plan(device));
+  WW_CHECK(product.make_tensors());
+  WW_CHECK(product.upload());
+  WW_CHECK(product.run());
+  return product.download();
+}
+
+/// Runs on generated operands and asks ww::verify(), which takes scales as a caller has them.
+void expect_verified(operations::Operation& product, const Device& device) {
+  const auto set = operations::allocate(device, product.operand_bytes());
+  ASSERT_TRUE(set) << set.error().message;
+  for (const auto& step : {product.fill(*set), product.set_up(), product.run(*set, {})})
+    ASSERT_TRUE(step) << step.error().message;
+  const auto verified = product.verify(*set, EmuMath::exact, nullptr);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_GT(verified->elements, 0);
+  EXPECT_EQ(verified->wrong, 0);
+}
 
 class BlockScaled : public testing::TestWithParam<Case> {};
 
@@ -32,9 +54,8 @@ TEST_P(BlockScaled, EveryOutputIsWithinItsBound) {
   operations::Inputs inputs;
   inputs.options.config.arch = Arch::sm100;
   const auto product = operations::make_operation(p, std::move(inputs));
-  for (const auto& step : {product->can_implement(), product->plan(*device), product->make_tensors(), product->upload(),
-                           product->run(), product->download()})
-    ASSERT_TRUE(step) << step.error().message;
+  const auto ran = run(*product, *device);
+  ASSERT_TRUE(ran) << ran.error().message;
   const auto judged = product->judge(EmuMath::exact, nullptr);
   ASSERT_TRUE(judged) << judged.error().message;
   EXPECT_EQ(judged->elements, c.batch * c.m * c.n);
@@ -47,6 +68,139 @@ INSTANTIATE_TEST_SUITE_P(Formats, BlockScaled,
                                          Case{e3m2, e2m3, Scale::mx, 128, 64, 256, 1},
                                          Case{e2m1, e2m1, Scale::mx, 130, 72, 256, 1},
                                          Case{e2m1, e2m1, Scale::nv, 100, 128, 320, 2}));
+
+const std::vector<std::int64_t> kRows = {1, 9, 0, 200, 130, 3};  // of groups
+
+struct GroupedCase {
+  DType a, b;
+  Scale scale;
+  GroupEncoding encoding;
+  std::int64_t n, k;
+  int cluster = 1;
+  bool zero_outside = false;
+};
+
+class BlockScaledRows : public testing::TestWithParam<GroupedCase> {};
+
+// Groups whose scales begin a chunk each, with tails of rows, of columns and of K; rows in no group, and their scales,
+// are NaN.
+TEST_P(BlockScaledRows, EveryOutputIsWithinItsBound) {
+  const GroupedCase c = GetParam();
+  const auto device = Device::open("emu:sm100");
+  ASSERT_TRUE(device) << device.error().message;
+  GroupedCheck check{.groups = {.counts = kRows}};
+  GroupedProblem& p = check.problem;
+  p.n = c.n, p.k = c.k, p.a = c.a, p.b = c.b, p.scale = c.scale, p.encoding = c.encoding;
+  p.lda = p.ldb = round_up(c.k, std::int64_t{128});
+  p.zero_outside = c.zero_outside;
+  if (c.encoding == GroupEncoding::starts_counts) check.groups.gap = 7;
+  check.options.config = {.arch = Arch::sm100, .tile = {128, 64}, .cluster = {c.cluster, 1}};
+  const auto product = operations::make_operation(check);
+  ASSERT_TRUE(product) << product.error().message;
+  const auto ran = run(**product, *device);
+  ASSERT_TRUE(ran) << ran.error().message;
+  const auto judged = (*product)->judge(EmuMath::exact, nullptr);
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_EQ(judged->verdict.wrong, 0) << judged->verdict.max_error_of_bound;
+  EXPECT_EQ(judged->verdict.outside_wrong, 0);
+  expect_verified(**product, *device);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, BlockScaledRows,
+                         testing::Values(GroupedCase{e4m3, e4m3, Scale::mx, GroupEncoding::offsets, 136, 320},
+                                         GroupedCase{e5m2, e4m3, Scale::mx, GroupEncoding::masked, 72, 128, 2},
+                                         GroupedCase{e4m3, e2m1, Scale::mx, GroupEncoding::row_ids, 64, 256, 2, true},
+                                         GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 128, 320,
+                                                     2}));
+
+struct KGroupedCase {
+  DType a, b;
+  Scale scale;
+  GroupEncoding encoding;
+  std::int64_t m, n, step;
+  bool pair = false, accumulate = false;
+};
+
+class BlockScaledK : public testing::TestWithParam<KGroupedCase> {};
+
+// Groups of K, of which each has scales of its own, with tails of M and N; K in no group, and its scales, are NaN.
+TEST_P(BlockScaledK, EveryOutputIsWithinItsBound) {
+  const KGroupedCase c = GetParam();
+  const auto device = Device::open("emu:sm100");
+  ASSERT_TRUE(device) << device.error().message;
+  KGroupedCheck check;
+  for (const std::int64_t blocks : {1, 0, 3, 2}) check.groups.counts.push_back(blocks * c.step);
+  if (c.encoding == GroupEncoding::starts_counts) check.groups.gap = c.step;
+  KGroupedProblem& p = check.problem;
+  p.m = c.m, p.n = c.n, p.a = c.a, p.b = c.b, p.scale = c.scale, p.encoding = c.encoding;
+  p.a_major = p.b_major = Major::k, p.accumulate = c.accumulate;
+  check.options.config = {.arch = Arch::sm100, .tile = {128, 96}, .cluster = {c.pair ? 2 : 1, 1}};
+  check.options.config.sm100.pair = c.pair;
+  auto groups = operations::lay_out(check);
+  ASSERT_TRUE(groups) << groups.error().message;
+  p.lda = p.ldb = p.total_k();
+  operations::Inputs inputs;
+  inputs.options = check.options;
+  const auto product = operations::make_operation(p, std::move(*groups), std::move(inputs), std::nullopt);
+  const auto ran = run(*product, *device);
+  ASSERT_TRUE(ran) << ran.error().message;
+  const auto judged = product->judge(EmuMath::exact, nullptr);
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_EQ(judged->elements, 4 * c.m * c.n);
+  EXPECT_EQ(judged->verdict.wrong, 0) << judged->verdict.max_error_of_bound;
+  if (!c.accumulate) expect_verified(*product, *device);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, BlockScaledK,
+    testing::Values(KGroupedCase{e4m3, e5m2, Scale::mx, GroupEncoding::starts_counts, 300, 200, 128, true},
+                    KGroupedCase{e3m2, e4m3, Scale::mx, GroupEncoding::masked, 64, 64, 128, false, true},
+                    KGroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 136, 128, 256, false, true}));
+
+TEST(BlockScaledGroups, WhatCannotBeIsRefusedByName) {
+  const auto argument = [](const auto& p, Arch arch = Arch::sm100, GroupedVariant variant = GroupedVariant::automatic) {
+    GemmOptions options;
+    options.config.arch = arch, options.config.row_groups.variant = variant;
+    const auto made = can_implement(p, options);
+    return made ? std::string("none") : made.error().argument;
+  };
+  const GroupedProblem rows{.groups = 2, .rows = 256, .n = 64, .k = 256, .a = e4m3, .b = e4m3, .scale = Scale::mx};
+  EXPECT_EQ(argument(rows), "none");
+  EXPECT_EQ(argument(rows, Arch::sm90), "config, scale");
+  EXPECT_EQ(argument(rows, Arch::sm100, GroupedVariant::ragged), "config, variant");
+  GroupedProblem p = rows;
+  p.a = bf16;
+  EXPECT_EQ(argument(p), "a (type)");
+  p = rows, p.scale = Scale::nv;
+  EXPECT_EQ(argument(p), "a (type)");
+  p = rows, p.b_major = Major::mn;
+  EXPECT_EQ(argument(p), "b (layout)");
+  p = rows, p.scale_a_row = 1;
+  EXPECT_EQ(argument(p), "scale_a_row");
+  p = rows, p.scale_b_group = 512;  // two chunks are needed
+  EXPECT_EQ(argument(p), "scale_b_group");
+  p = rows, p.encoding = GroupEncoding::masked, p.scale_a_group = 1000;
+  EXPECT_EQ(argument(p), "scale_a_group");
+  p = rows, p.b = e2m1, p.k = 192;  // TMA widens e2m1 by units of 128
+  EXPECT_EQ(argument(p), "k");
+  p = rows, p.scale_type = ScaleType::e4m3;
+  EXPECT_EQ(argument(p), "scale_type");
+  KGroupedProblem k{.groups = 2, .m = 64, .n = 64, .k = 512, .a = e4m3, .b = e4m3, .scale = Scale::mx};
+  k.a_major = k.b_major = Major::k;
+  EXPECT_EQ(argument(k), "none");
+  EXPECT_EQ(argument(k, Arch::sm90), "config, scale");
+  KGroupedProblem q = k;
+  q.packing = KPacking::per_group;
+  EXPECT_EQ(argument(q), "packing");
+  q = k, q.a_major = Major::mn;
+  EXPECT_EQ(argument(q), "a (layout)");
+  q = k, q.scale_a_group = 512;
+  EXPECT_EQ(argument(q), "scale_a_group");
+  q = k, q.a = q.b = e2m1, q.encoding = GroupEncoding::masked, q.k = 384;  // groups of e2m1 are multiples of 256
+  EXPECT_EQ(argument(q), "k");
+  q = k, q.a = q.b = e2m1, q.scale = Scale::none;
+  EXPECT_EQ(argument(q), "a (type)");
+}
 
 }  // namespace
 }  // namespace ww

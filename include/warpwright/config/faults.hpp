@@ -108,7 +108,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
     if (c.operands.scale == Scale::nv && !packs_nibbles(c)) return {"a, b", "e2m1 with scale=nv"};
     if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b))
       return {"a, b", "e4m3, e5m2, e3m2, e2m3 and e2m1 in any mix with scale=mx"};
-    if (c.grouping != Grouping::dense) return {"scale", "none, tensor, row-column or block for grouped products"};
+    if (maps_groups(c)) return {"k_packing", "joint with scales of mx and nv"};
     if (c.operands.pointer_array) return {"scale", "none, tensor, row-column or block with arrays of pointers"};
     if (pairs_halves(c)) return {"scale", "none, tensor, row-column or block with SwiGLU of halves"};
     if (c.tile.m != 128) return {"tile (m)", "128 rows with scales of mx and nv"};

@@ -57,8 +57,10 @@ struct GemmArguments {
 
 /// Block scales that the tensor core applies, in chunks (core/scale_chunks.hpp).
 struct ScaleMaps {
-  arch::TensorMap a, b;  // (128 rows, chunk along K, 512 bytes as 128 words); matrices of a batch follow one another
-  i32 blocks_a = 0, blocks_b = 0;  // of 128 rows, from one matrix to the next; 0: the same
+  arch::TensorMap a, b;  // (128 rows, chunk along K, 512 bytes as 128 words); matrices of a batch follow one another.
+                         // Groups of K: (1, chunk, 512 bytes)
+  i32 blocks_a = 0, blocks_b = 0;  // of 128 rows, from one matrix to the next; 0: the same, or groups of rows one after
+                                   // the other. Groups of K: of each group
 };
 
 /// Converts a scheduler's tile to a tile of one matrix; the scheduler stacks the matrices of a batch along M.

@@ -74,8 +74,8 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.operands.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
-    if constexpr (kConfig.operands.scale == Scale::nv) {  // one factor of all products of a batch, or null
-      if (arguments.scale_a != nullptr) multiply<kMmaBlocks>(acc, arch::global::load_constant(arguments.scale_a));
+    if constexpr (kConfig.operands.scale == Scale::nv) {  // one factor of all products of a batch
+      scale_all(arguments.scale_a, acc);
     } else if constexpr (kConfig.operands.scale == Scale::tensor) {
       scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, consumer_warpgroup, acc);
     } else if constexpr (kConfig.operands.scale == Scale::row_column) {
@@ -85,6 +85,10 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
                     arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, n - column},
             consumer_warpgroup, acc, skip_of(n));
     }
+  }
+  /// Multiplies acc by `factor`, unless it is null.
+  WW_DEVICE static void scale_all(const float* factor, Accumulator (&acc)[kMmaBlocks]) {
+    if (factor != nullptr) multiply<kMmaBlocks>(acc, arch::global::load_constant(factor));
   }
   /// Columns of B between the gates of a tile and its ups, where halves of `n` columns are paired.
   WW_DEVICE static constexpr int skip_of(int n) { return pairs_halves(kConfig) ? n / 2 - kTileN / 2 : 0; }

@@ -24,8 +24,9 @@ struct GroupedProblem {
   std::int64_t groups = 0;  // G, at most 4096
   std::int64_t rows = 0;  // M: rows of A and D; masked: rows of one group (Mmax), A is [G, Mmax, K] and D [G, Mmax, N]
   std::int64_t n = 0, k = 0;
-  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;  // element types of A, B and D
-  Major b_major = Major::k;                                 // mn: B is stored as [G, K, N]; bf16 and f16 only
+  // Element types of A, B and D. A and B have one type or, with Scale::mx, any of 4, 6 and 8 bits each.
+  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
+  Major b_major = Major::k;  // mn: B is stored as [G, K, N]; bf16 and f16 only
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
@@ -44,6 +45,10 @@ struct GroupedProblem {
   //                scale_b[g * scale_b_group + nb * scale_b_n + kb * scale_b_k]
   // The scales of A of masked groups may lie apart, scale_a_group floats from one group to the next; 0 means Mmax *
   // scale_a_row.
+  //   mx, nv:      bytes in chunks (core/scale_chunks.hpp), Blackwell alone; those of each group are a matrix of their
+  //                own, padded to 128 rows. Of A the groups with rows follow one another, in memory for
+  //                most_scale_blocks(M, G) times 128 rows; of masked groups each has Mmax rows, scale_a_group bytes
+  //                apart. Of B, groups are scale_b_group bytes apart. 0: without gaps. The other strides are 0.
   // If all strides are 0, scales are packed row-major. row_column: (M) and (G, N). block: (M, ceil(K/128)) and (G,
   // ceil(N/128), ceil(K/128)).
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;

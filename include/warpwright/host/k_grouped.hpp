@@ -23,15 +23,17 @@ struct KGroupedProblem {
   std::int64_t k = 0;  // rows of A and B in memory, in all groups together; masked: of one group (Kmax), G * Kmax in
                        // all
   DType a = DType::bf16, b = DType::bf16, d = DType::f32;  // element types of A, B and D
-  // none, tensor, row_column, block_1x128_1x128 or block_1x128_128x128. Scales that step along K are indexed by the
-  // whole K, not by the K of a group.
+  // none, tensor, row_column, block_1x128_1x128, block_1x128_128x128, mx or nv. Scales that step along K are indexed by
+  // the whole K, not by the K of a group. Those of mx and nv lie in chunks (core/scale_chunks.hpp), and those of each
+  // group are a matrix of their own: the scales of a group that starts at row s of K begin at chunk s / (4 vector),
+  // times the blocks of 128 rows that M or N has. Groups that follow one another have scales that do.
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets and row_ids: as in GroupedProblem
   // mn: A is stored as (K, M), B as (K, N). If both are mn, groups may begin and end at any row. A K-major operand, (M,
   // K) or (N, K), which FP8 and tf32 require, restricts groups to begin and end at multiples of 128. Other groups are
-  // cut to whole blocks of 128, and the status word reports `misaligned`.
+  // cut to whole blocks of 128, and the status word reports `misaligned`. With e2m1 of mx and nv these are 256.
   Major a_major = Major::mn, b_major = Major::mn;
   // per_group: a K-major operand holds the matrices of the groups one after the other, each (M, K of the group) or (N,
   // K of the group) with packed rows. The matrix of the group that starts at row s of K begins at element M * s, or N *

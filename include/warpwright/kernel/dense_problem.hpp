@@ -20,7 +20,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
   static_assert(!(kGroupsK ? config::fault_of_k_grouped(kConfig) : config::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
   static constexpr bool kScalesInMma = config::scales_in_mma(kConfig);
-  using Params = conditional_t<kGroupsK, KGroupedParams, conditional_t<kScalesInMma, ScaledGemmParams, GemmParams>>;
+  using Params = conditional_t<kGroupsK, conditional_t<kScalesInMma, ScaledKGroupedParams, KGroupedParams>,
+                               conditional_t<kScalesInMma, ScaledGemmParams, GemmParams>>;
   using Mainloop = TheMainloop;
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
@@ -41,7 +42,10 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
       const config::TileCoord at = source.at(tile);
       if (config::acquires_operands(kConfig) && at.batch != matrix && tile.k.blocks > 0)
         scheduler::acquire_operands<kConfig>(params.gemm, at), matrix = at.batch;
-      if constexpr (kScalesInMma)
+      if constexpr (kScalesInMma && kGroupsK)
+        Mainloop::load(params.gemm, shared, pipeline, at, static_cast<config::KRange>(tile.k),
+                       Mainloop::scale_loads(params.scales, shared, at, tile.k));
+      else if constexpr (kScalesInMma)
         Mainloop::load(params.gemm, shared, pipeline, at, tile.k, Mainloop::scale_loads(params.scales, shared, at));
       else Mainloop::load(params.gemm, shared, pipeline, at, tile.k);
     }

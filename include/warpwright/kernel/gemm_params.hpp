@@ -24,4 +24,15 @@ struct KGroupedParams : GemmParams {
   i32 keep_empty = 0;         // a group without rows leaves its D unchanged, which is C in place
 };
 
+/// The same with block scales that the tensor core applies. Those of a group are a matrix of their own, whose first
+/// chunk follows from the group's first row of K.
+struct ScaledKGroupedParams : KGroupedParams {
+  config::ScaleMaps scales;
+};
+
+/// Groups of rows with block scales that the tensor core applies; scale_a is one factor of all products, or null.
+struct ScaledGroupedParams : config::GroupedArguments {
+  config::ScaleMaps scales;
+};
+
 }  // namespace ww::kernel

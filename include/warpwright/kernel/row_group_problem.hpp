@@ -11,6 +11,7 @@
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/resolve.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
 #include "warpwright/mainloop/scale_addresses.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
@@ -20,7 +21,8 @@ namespace ww::kernel {
 /// TheMainloop is that of the config's architecture.
 template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   static_assert(!config::fault_of_raster(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
-  using Params = config::GroupedArguments;
+  static constexpr bool kScalesInMma = config::scales_in_mma(kConfig);
+  using Params = conditional_t<kScalesInMma, ScaledGroupedParams, config::GroupedArguments>;
   using Mainloop = TheMainloop;
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
@@ -50,6 +52,17 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
           return Mainloop::fill_parts(atom::TmaLoadAtom{arguments.a[1]}, gA, load_b, gB, Source::parts_of(tile),
                                       arguments.k_blocks, shared, pipeline);
       }
+      if constexpr (kScalesInMma) {
+        const config::TileCoord scales{tile.scale_block, tile.tile_n, tile.group};
+        const auto load_scales = Mainloop::scale_loads(arguments.scales, shared, scales);
+        if (Mainloop::kCluster.m == 1 || tile.shares)
+          Mainloop::template fill<true>(load_a, gA, load_b, gB, 0, arguments.k_blocks, shared, pipeline, {},
+                                        load_scales);
+        else
+          Mainloop::template fill<false>(load_a, gA, load_b, gB, 0, arguments.k_blocks, shared, pipeline, {},
+                                         load_scales);
+        return;
+      }
       if (Mainloop::kCluster.m == 1 || tile.shares)
         Mainloop::template fill<true>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
       else Mainloop::template fill<false>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
@@ -76,7 +89,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   }
   WW_DEVICE static void scale(const Params& arguments, int part,
                               typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks], const Tile& tile) {
-    Epilogue::scale(factors(arguments, tile), part, acc, Epilogue::skip_of(arguments.n));
+    if constexpr (kConfig.operands.scale == Scale::nv) Epilogue::scale_all(arguments.scale_a, acc);
+    else Epilogue::scale(factors(arguments, tile), part, acc, Epilogue::skip_of(arguments.n));
   }
   WW_DEVICE static void store(const Params& arguments, arch::SharedAddress output,
                               const typename Epilogue::Buffer& buffer, int part,

@@ -26,6 +26,10 @@ struct GroupedTile {
   i32 group, row, rows, tile_n;
   bool shares;  // its weights with the peers of its cluster
 };
+/// A tile whose scales the tensor core applies. Its rows are those of one chunk of scales.
+struct ScaledGroupedTile : GroupedTile {
+  i32 scale_block;  // of 128 rows: among all groups, each of which begins one; masked: in its group
+};
 
 template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
   static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
@@ -34,7 +38,8 @@ template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
 
  public:
-  using Tile = GroupedTile;
+  static constexpr bool kScaled = config::scales_in_mma(kConfig);
+  using Tile = conditional_t<kScaled, ScaledGroupedTile, GroupedTile>;
   static constexpr int kPartRows = kTileM / kConfig.sm90.consumer_warpgroups;  // of a tile, of a consumer warpgroup
 
   WW_DEVICE RasterGroups(const config::GroupedArguments& arguments, arch::SharedAddress shared)
@@ -82,7 +87,7 @@ template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
           self_(static_cast<int>(arch::cluster_rank())) {}
 
     /// Sets `tile` to this CTA's next tile; returns false when there is none.
-    WW_DEVICE bool next(GroupedTile& tile) {
+    WW_DEVICE bool next(Tile& tile) {
       const int item = round_ + place_, clusters = static_cast<int>(arch::grid_size()) / kCluster.size();
       if (item >= groups_.raster_.tiles()) return false;  // only in the last round
       round_ += clusters;
@@ -111,15 +116,20 @@ template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
                     [&](int group) -> int { return static_cast<int>(arch::shared::load(first_tiles_ + 4 * group)); });
   }
 
-  WW_DEVICE GroupedTile tile(int index, int tile_n) const {
+  WW_DEVICE Tile tile(int index, int tile_n) const {
     const int group = group_of(index);
     const GroupRange range = groups_[group];
     const int within = index - static_cast<int>(arch::shared::load(first_tiles_ + 4 * group));
-    const int tiles = ceil_div(range.count, kTileM), parts = ceil_div(range.count, kPartRows);
-    const int each = parts / tiles, more = parts % tiles;  // the first tiles have one part more
-    const int done = (within * each + min(within, more)) * kPartRows;
-    const int rows = (each + (within < more ? 1 : 0)) * kPartRows;
-    return {group, range.start + done, min(rows, range.count - done), tile_n, true};
+    if constexpr (kScaled) {
+      const int block = kConfig.row_groups.variant == GroupedVariant::masked ? within : index, done = within * kTileM;
+      return {{group, range.start + done, min(kTileM, range.count - done), tile_n, true}, block};
+    } else {
+      const int tiles = ceil_div(range.count, kTileM), parts = ceil_div(range.count, kPartRows);
+      const int each = parts / tiles, more = parts % tiles;  // the first tiles have one part more
+      const int done = (within * each + min(within, more)) * kPartRows;
+      const int rows = (each + (within < more ? 1 : 0)) * kPartRows;
+      return {group, range.start + done, min(rows, range.count - done), tile_n, true};
+    }
   }
 
   const config::GroupedArguments& arguments_;

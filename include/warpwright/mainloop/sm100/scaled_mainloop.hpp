@@ -58,6 +58,38 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
             tile.batch * maps.blocks_b + tile.n * kTileN / kScaleChunkRows};
   }
 
+  /// The same for a group of K, whose scales are a matrix of their own: all chunks along K of 128 rows, then those of
+  /// the next 128 rows.
+  struct GroupScaleLoads {
+    static constexpr u32 kBytes = ScaleLoads::kBytes;
+    using LoadAtom = typename ScaleLoads::LoadAtom;
+    const arch::TensorMap &map_a, &map_b;
+    arch::SharedAddress stages;
+    int chunk_a, chunk_b;  // of the tile's first rows, at k-block 0 of the whole K
+    int chunks;            // of 128 rows
+
+    WW_DEVICE void operator()(pipeline::Stage stage, int k) const {
+      const arch::SharedAddress at = stages + stage.index * kBytes;  // (BLOCK, CHUNK, 512 bytes), of A, then of B
+      atom::copy(LoadAtom{map_a}.with(stage.full), atom::Box<true>{chunk_a + k * kChunks, 0, 0},
+                 atom::SharedTile<>{at});
+      WW_UNROLL
+      for (int block = 0; block < kBlocksB; ++block)
+        atom::copy(LoadAtom{map_b}.with(stage.full), atom::Box<true>{chunk_b + block * chunks + k * kChunks, 0, 0},
+                   atom::SharedTile<>{at + kBytesA + static_cast<u32>(block) * kBytesA});
+    }
+  };
+  /// `k`: the k-blocks of the tile's group.
+  WW_DEVICE static GroupScaleLoads scale_loads(const ScaleMaps& maps, arch::SharedAddress base, TileCoord tile,
+                                               KRange k) {
+    const int chunks = k.blocks * kChunks, first = k.first * kChunks;
+    return {maps.a,
+            maps.b,
+            base + kShared.scales,
+            maps.blocks_a * first + tile.m * chunks - first,
+            maps.blocks_b * first + tile.n * kTileN / kScaleChunkRows * chunks - first,
+            chunks};
+  }
+
   /// Multiplies tile after tile. One thread of each CTA has one; of a pair only the leader's issues MMAs.
   class Multiplier {
     static constexpr atom::UmmaOperands kOperands = Base::Multiplier::kOperands;
@@ -78,7 +110,8 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
       const int k_blocks = source.k_blocks_of(tile);
       u32 shift = 0;  // columns of the first of 128 rows' scales that come before the tile's
       if constexpr (kTileN % kScaleChunkRows != 0)
-        shift = static_cast<u32>(source.at(tile).n * kTileN % kScaleChunkRows) / (kScaleChunkRows / kScaleChunkColumns);
+        shift = static_cast<u32>(column_tile(source.at(tile)) * kTileN % kScaleChunkRows) /
+                (kScaleChunkRows / kScaleChunkColumns);
       const pipeline::AccumulatorStage acc = accumulators_.producer_acquire();
       const arch::TensorAddress d = memory_ + acc.first_column;  // (TILE_M, TILE_N)
       for (int k = 0; k < k_blocks; ++k) {
@@ -111,6 +144,11 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
 
    private:
     static constexpr u32 kScalesAt = kConfig.sm100.accumulators * kTileN;  // columns
+
+    template <class Position> WW_DEVICE static int column_tile(const Position& at) {
+      if constexpr (requires { at.tile_n; }) return at.tile_n;
+      else return at.n;
+    }
 
     WW_DEVICE void copy_scales(pipeline::Stage stage, arch::TensorAddress to_a, arch::TensorAddress to_b) const {
       // A chunk is 32 rows of 16 bytes without a swizzle: groups of 8 rows are 128 bytes apart.
