@@ -144,9 +144,9 @@ BLACKWELL_FAMILIES = {
     "blackwell, bf16, pair":
         "gemm --m 520 --n 136 --k 328 --dtype bf16 --config tile=128x128x64,cluster=2x1,pair=1,stages=2 --sms 2",
     "blackwell, 4x4":
-        "gemm --m 500 --n 296 --k 400 --scale tensor --config tile=64x32x128,cluster=4x4,stages=2 --sms 16",
+        "gemm --m 300 --n 136 --k 272 --scale tensor --config tile=64x32x128,cluster=4x4,stages=2 --sms 16",
     "blackwell, 4x2 in pairs":
-        "gemm --m 1100 --n 296 --k 400 --scale tensor --config tile=128x64x128,cluster=4x2,pair=1,stages=2 --sms 8",
+        "gemm --m 520 --n 136 --k 400 --scale tensor --config tile=128x64x128,cluster=4x2,pair=1,stages=2 --sms 8",
     "blackwell, M-major A":
         "gemm --m 208 --n 272 --k 205 --dtype e4m3 --scale tensor --layout tn --config "
         "tile=128x128x128,stages=2,accumulators=2 --sms 2",
@@ -167,10 +167,10 @@ BLACKWELL_FAMILIES = {
         "gemm --m 520 --n 200 --k 200 --dtype bf16 --config tile=128x64x64,cluster=2x1,pair=1,stages=2,"
         "tile_scheduler=clc --sms 4",
     "blackwell, launch control, 4x4":
-        "gemm --m 500 --n 296 --k 200 --dtype bf16 --config "
+        "gemm --m 300 --n 136 --k 136 --dtype bf16 --config "
         "tile=64x32x64,cluster=4x4,stages=2,tile_scheduler=clc --sms 16",
     "blackwell, stream-K, 4x2 in pairs":
-        "gemm --m 700 --n 200 --k 456 --dtype bf16 --config "
+        "gemm --m 520 --n 72 --k 456 --dtype bf16 --config "
         "tile=128x64x64,cluster=4x2,pair=1,stages=2,tile_scheduler=stream-k --sms 24",
     "blackwell, mx":
         "gemm --m 300 --n 136 --k 656 --scale mx --dtype e4m3 --config tile=128x96x128,stages=4 --sms 2",
@@ -178,7 +178,7 @@ BLACKWELL_FAMILIES = {
         "gemm --m 520 --n 136 --k 1312 --scale nv --dtype e2m1 --config "
         "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",
     "blackwell, mx, 4x4, 4 and 6 bits":
-        "gemm --m 500 --n 296 --k 384 --scale mx --dtype e3m2 --b-dtype e2m1 --config "
+        "gemm --m 520 --n 72 --k 384 --scale mx --dtype e3m2 --b-dtype e2m1 --config "
         "tile=128x32x128,cluster=4x4,stages=2 --sms 16",
     "blackwell, mx, stream-K, swap-AB":
         "gemm --m 40 --n 264 --k 1120 --scale mx --dtype e2m1 --config "
