@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface by ctypes: structures and numbers are read from warpwright.h, so that none is written twice. For
+"""The C interface by ctypes: structures and numbers are read from the headers, so that none is written twice. For
 benchmarks and tests; the package `warpwright` is what programs use."""
 import ctypes
 import json
@@ -7,16 +7,18 @@ import pathlib
 import re
 from typing import Any, Dict, List
 
-HEADER = pathlib.Path(__file__).resolve().parents[1] / "include" / "warpwright" / "warpwright.h"
+HEADERS = [pathlib.Path(__file__).resolve().parents[1] / "include" / "warpwright" / name
+           for name in ("warpwright.h", "quantize.h")]
 C_TYPES = {"size_t": ctypes.c_size_t, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32,
-           "uint64_t": ctypes.c_uint64, "float": ctypes.c_float, "double": ctypes.c_double, "char": ctypes.c_char}
+           "uint64_t": ctypes.c_uint64, "uint8_t": ctypes.c_uint8, "float": ctypes.c_float, "double": ctypes.c_double,
+           "char": ctypes.c_char}
 
 
 class Header:
     """`numbers` of enumerators and `structs` by their names in C."""
 
-    def __init__(self, path: pathlib.Path = HEADER) -> None:
-        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.S)
+    def __init__(self) -> None:
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", "".join(path.read_text() for path in HEADERS), flags=re.S)
         self.numbers: Dict[str, int] = {name: int(value) for name, value in re.findall(r"\b(WW_\w+) = (\d+)", text)}
         self.numbers.update({name: int(value) for name, value in re.findall(r"#define (WW_\w+) (\d+)\n", text)})
         self.types: Dict[str, Any] = dict(C_TYPES)

@@ -503,7 +503,7 @@ typedef struct ww_prepare_case {
   const ww_grouped_problem* grouped;
   const ww_k_grouped_problem* k_grouped;
   const ww_options* options; /* null: the defaults; not used for `kernel` */
-  const char* kernel; /* a config, or as docs/command-line.md has it "quantize=1x128,x=bf16" or "transpose=e4m3" */
+  const char* kernel; /* a config, or a cast, transpose or packing as docs/command-line.md has it: "quantize=1x128" */
 } ww_prepare_case;
 
 /** One kernel that is ready, or that failed (`error` is not null). Strings are valid during the call. */

@@ -236,7 +236,7 @@ constexpr FlagRow kFlags[] = {
      kAny, kAll},
     {"--config", &F::config, "KEY=VALUE,...",
      "the kernel to make: a config as the program prints it, quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0 (a cast) "
-     "or transpose=e4m3 or pack=ue8m0 (exponents of scales)",
+     "or cast=mx,x=bf16,q=e4m3 (also nv), transpose=e4m3 or pack=ue8m0 (exponents of scales)",
      kNone, kPrepare},
     {"--variant", &F::variant, "auto|contiguous|masked|descriptors|ragged", "which kernel", kRows, kAll},
     {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k|clc",

@@ -10,22 +10,20 @@
 namespace ww {
 namespace {
 
-constexpr std::string_view kQuantize = "quantize=", kTranspose = "transpose=", kPack = "pack=";
+constexpr std::string_view kQuantize = "quantize=", kTranspose = "transpose=", kPack = "pack=", kCast = "cast=";
 
 struct KeyValue {
   std::string_view key, value;
 };
 
-/// Takes the first key=value off `rest`.
-Result<KeyValue> next_pair(std::string_view& rest) {
+/// Takes the first key=value off `rest`. Errors name `what`.
+Result<KeyValue> next_pair(std::string_view& rest, const char* what) {
   const std::string_view one = rest.substr(0, rest.find(','));
   const bool comma_ends = rest.size() == one.size() + 1;
   rest.remove_prefix(std::min(rest.size(), one.size() + 1));
   const std::size_t equals = one.find('=');
-  if (equals == one.npos)
-    return failure(ErrorCode::invalid, "quantize", "keys and values joined by =", config::quoted(one));
-  if (comma_ends)
-    return failure(ErrorCode::invalid, "quantize", "keys and values joined by commas", "a comma at the end");
+  if (equals == one.npos) return failure(ErrorCode::invalid, what, "keys and values joined by =", config::quoted(one));
+  if (comma_ends) return failure(ErrorCode::invalid, what, "keys and values joined by commas", "a comma at the end");
   return KeyValue{one.substr(0, equals), one.substr(equals + 1)};
 }
 
@@ -44,7 +42,39 @@ Result<void> read_key(const KeyValue& pair, QuantizeProblem& to) {
   return {};
 }
 
+Result<void> read_key(const KeyValue& pair, MicroscaleProblem& to) {
+  const std::string argument = fmt::format("cast, key {}", pair.key);
+  if (pair.key == "cast") {
+    for (const Scale scale : {Scale::mx, Scale::nv})
+      if (pair.value == name_of(scale)) {
+        to.scale = scale, to.q = scale == Scale::nv ? DType::e2m1 : DType::e4m3;
+        return {};
+      }
+    return failure(ErrorCode::invalid, argument, "mx or nv", config::quoted(pair.value));
+  }
+  if (pair.key != "x" && pair.key != "q")
+    return failure(ErrorCode::invalid, argument, "cast, x or q", config::quoted(pair.key));
+  WW_TRY((pair.key == "x" ? to.x : to.q), parse_dtype(pair.value, argument));
+  return {};
+}
+
+/// Reads keys and values, each key once.
+template <class Problem> Result<void> read_keys(std::string_view text, const char* what, Problem& to) {
+  std::set<std::string_view> seen;
+  for (std::string_view rest = text; !rest.empty();) {
+    WW_TRY(const KeyValue pair, next_pair(rest, what));
+    if (!seen.insert(pair.key).second)
+      return failure(ErrorCode::invalid, fmt::format("{}, key {}", what, pair.key), "each key once", "it twice");
+    WW_CHECK(read_key(pair, to));
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string to_text(const config::MicroscaleKind& kind) {
+  return fmt::format("{}{},x={},q={}", kCast, name_of(kind.scale), name_of(kind.x), name_of(kind.q));
+}
 
 std::string to_text(const config::QuantizeKind& kind) {
   return kind.copies() ? fmt::format("{}{}", kTranspose, name_of(kind.q)) : text_of_cast(kind);
@@ -57,10 +87,12 @@ std::string text_of_cast(const config::QuantizeKind& kind) {
 }
 
 bool names_quantize(std::string_view text) {
-  return text.starts_with(kQuantize) || text.starts_with(kTranspose) || text.starts_with(kPack);
+  return text.starts_with(kQuantize) || text.starts_with(kTranspose) || text.starts_with(kPack) ||
+         text.starts_with(kCast);
 }
 
-Result<std::variant<QuantizeProblem, TransposeProblem, PackScalesProblem>> parse_quantize(std::string_view text) {
+Result<std::variant<QuantizeProblem, TransposeProblem, PackScalesProblem, MicroscaleProblem>> parse_quantize(
+    std::string_view text) {
   constexpr std::int64_t kOneTile = config::kQuantizeTile;
   if (text.starts_with(kTranspose)) {
     TransposeProblem transpose{.n = kOneTile, .k = kOneTile};
@@ -70,14 +102,13 @@ Result<std::variant<QuantizeProblem, TransposeProblem, PackScalesProblem>> parse
   if (text == kPackScales) return PackScalesProblem{.m = 1, .k = 1};
   if (text.starts_with(kPack))
     return failure(ErrorCode::invalid, "pack", "ue8m0", config::quoted(text.substr(kPack.size())));
-  QuantizeProblem quantize{.m = kOneTile, .k = kOneTile};
-  std::set<std::string_view> seen;
-  for (std::string_view rest = text; !rest.empty();) {
-    WW_TRY(const KeyValue pair, next_pair(rest));
-    if (!seen.insert(pair.key).second)
-      return failure(ErrorCode::invalid, fmt::format("quantize, key {}", pair.key), "each key once", "it twice");
-    WW_CHECK(read_key(pair, quantize));
+  if (text.starts_with(kCast)) {
+    MicroscaleProblem cast{.m = kOneTile, .k = kOneTile};
+    WW_CHECK(read_keys(text, "cast", cast));
+    return cast;
   }
+  QuantizeProblem quantize{.m = kOneTile, .k = kOneTile};
+  WW_CHECK(read_keys(text, "quantize", quantize));
   return quantize;
 }
 

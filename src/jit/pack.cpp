@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "jit/digest.hpp"
-#include "warpwright/core/machine.hpp"
 
 namespace ww::jit {
 namespace {
@@ -33,7 +32,6 @@ static_assert(sizeof(Header) == 120 && offsetof(Header, checksum) == 104);
 
 constexpr std::string_view kMagic = "WWPACK\r\n";  // a transfer as text alters it
 constexpr std::uint32_t kFormat = 1, kMostKernels = 1 << 20;
-constexpr std::string_view kTarget = machine_of(kDefaultArch).target;
 
 template <std::size_t n> void put(char (&field)[n], std::string_view text) {
   std::memset(field, 0, n);
@@ -67,7 +65,7 @@ tl::unexpected<Error> broken(const fs::path& path, std::string_view why) {
 
 }  // namespace
 
-std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_view compiler) {
+std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_view compiler, Arch arch) {
   std::string index, data;
   const std::uint64_t first = sizeof(Header) + kernels.size() * sizeof(Pack::Record);
   for (const auto& [key, entry] : kernels) {
@@ -84,7 +82,7 @@ std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_
   Header header{};
   std::memcpy(header.magic, kMagic.data(), kMagic.size());
   header.format = kFormat, header.kernels = static_cast<std::uint32_t>(kernels.size());
-  put(header.target, kTarget), put(header.compiler, compiler);
+  put(header.target, machine_of(arch).target), put(header.compiler, compiler);
   header.file_bytes = first + data.size();
   const Checksum checksum = checksum_of_index(header, index);
   std::memcpy(header.checksum, checksum.data(), checksum.size());
@@ -110,8 +108,15 @@ Result<void> Pack::read_index() {
   if (std::string_view(header.magic, kMagic.size()) != kMagic) return broken(path_, "not a pack");
   if (header.format != kFormat)
     return broken(path_, fmt::format("format {}, and this library reads format {}", header.format, kFormat));
-  if (text_of(header.target) != kTarget)
-    return broken(path_, fmt::format("kernels for {}, not for {}", text_of(header.target), kTarget));
+  target_ = text_of(header.target);
+  bool compiles = false;
+  std::string known;
+  for (int i = 0; i < kArchs; ++i) {
+    const std::string_view one = machine_of(static_cast<Arch>(i)).target;
+    compiles = compiles || one == target_;
+    known += fmt::format("{}{}", i > 0 ? " or " : "", one);
+  }
+  if (!compiles) return broken(path_, fmt::format("kernels for {}, not for {}", target_, known));
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (header.file_bytes != bytes)
     return broken(path_, fmt::format("{} bytes long, and {} when it was written", bytes, header.file_bytes));

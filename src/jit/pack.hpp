@@ -16,14 +16,16 @@
 #include "jit/digest.hpp"
 #include "jit/entry.hpp"
 #include "jit/files.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::jit {
 
 /// The suffix of packs; other files of their folders are ignored.
 inline constexpr const char* kPackSuffix = ".wwpack";
 
-/// Returns the bytes of a pack of `kernels` by key; the same kernels give the same bytes.
-std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_view compiler);
+/// Returns the bytes of a pack of `kernels` for `arch` by key; the same kernels give the same bytes.
+std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_view compiler,
+                       Arch arch = kDefaultArch);
 
 class Pack {
  public:
@@ -32,6 +34,9 @@ class Pack {
 
   const fs::path& path() const { return path_; }
   const std::string& compiler() const { return compiler_; }
+  /// Returns what the kernels were compiled for: "sm_90a", "sm_100a". Keys differ by it, so that a pack is asked for the
+  /// kernels of any device.
+  const std::string& target() const { return target_; }
   std::size_t size() const { return index_.size(); }
   /// Returns the keys in ascending order.
   std::vector<std::string> keys() const;
@@ -53,9 +58,9 @@ class Pack {
 
   fs::path path_;
   FileDescriptor file_;
-  std::string compiler_;
+  std::string compiler_, target_;
   std::vector<Record> index_;
-  friend std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_view compiler);
+  friend std::string pack_bytes(const std::map<std::string, Entry>& kernels, std::string_view compiler, Arch arch);
 };
 
 }  // namespace ww::jit

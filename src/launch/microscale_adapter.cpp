@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "config/quantize_text.hpp"
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "warpwright/core/scale_chunks.hpp"
@@ -28,15 +29,14 @@ bool is_aligned(const void* pointer, std::int64_t a, std::int64_t b, std::uint64
 
 runtime::KernelSource microscale_source(const config::MicroscaleKind& kind) {
   const std::string name = fmt::format("ww_cast_{}_{}_{}", name_of(kind.x), name_of(kind.scale), name_of(kind.q));
-  return {name, fmt::format(R"(// cast={},x={},q={}
+  return {name, fmt::format(R"(// {}
 #include "warpwright/kernel/microscale.hpp"
 inline constexpr ww::config::MicroscaleKind kKind{{ww::DType::{}, ww::DType::{}, ww::Scale::{}}};
 using Kernel = ww::kernel::Microscale<kKind>;
 WW_KERNEL({}, Kernel::kThreads, ww::config::MicroscaleArguments, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                            name_of(kind.scale), name_of(kind.x), name_of(kind.q), name_of(kind.x), name_of(kind.q),
-                            name_of(kind.scale), name)};
+                            to_text(kind), name_of(kind.x), name_of(kind.q), name_of(kind.scale), name)};
 }
 
 Result<std::shared_ptr<const MicroscaleAdapter>> MicroscaleAdapter::create(const Device& device,

@@ -21,6 +21,7 @@
 #include "host/messages.hpp"
 #include "jit/keys.hpp"
 #include "jit/pack.hpp"
+#include "launch/microscale_adapter.hpp"
 #include "launch/pack_scales_adapter.hpp"
 #include "launch/plan_sources.hpp"
 #include "launch/quantize_adapter.hpp"
@@ -93,6 +94,14 @@ Result<Needed> needed(const PackScalesProblem& problem, const GemmOptions&, cons
   return made;
 }
 
+Result<Needed> needed(const MicroscaleProblem& problem, const GemmOptions&, const ops::LaunchTarget&) {
+  WW_CHECK(can_implement(problem));
+  const config::MicroscaleKind kind{problem.x, problem.q, problem.scale};
+  Needed made{{}, to_text(kind)};
+  if (problem.batch > 0 && problem.m > 0 && problem.k > 0) made.sources.push_back(adapters::microscale_source(kind));
+  return made;
+}
+
 Result<GemmConfig> resolved(const GemmConfig& config) {
   if (config.grouping == Grouping::dense) {
     const GemmConfig made = config::resolve(config);
@@ -133,6 +142,9 @@ PreparedKernel unmade(std::size_t i, const PrepareCase& given, const Error& erro
   } else if (std::holds_alternative<PackScalesProblem>(given.problem)) {
     kernel.text = kPackScales;
     kernel.error = with_argument(error, "pack, " + error.argument);
+  } else if (const auto* cast = std::get_if<MicroscaleProblem>(&given.problem)) {
+    kernel.text = to_text(config::MicroscaleKind{cast->x, cast->q, cast->scale});
+    kernel.error = with_argument(error, "cast, " + error.argument);
   } else {
     const auto* config = std::get_if<GemmConfig>(&given.problem);
     kernel.config = config ? *config : given.options.config;
@@ -240,16 +252,28 @@ Prepared prepare_with(const Maker& make, const ops::LaunchTarget& target, std::s
   return prepared;
 }
 
+/// Returns the GPU of the first product or config. Casts and transposes are for any.
+ops::LaunchTarget target_of(std::span<const PrepareCase> cases) {
+  for (const PrepareCase& one : cases) {
+    if (const auto* config = std::get_if<GemmConfig>(&one.problem)) return ops::typical_target({.config = *config});
+    const bool product = std::holds_alternative<GemmProblem>(one.problem) ||
+                         std::holds_alternative<GroupedProblem>(one.problem) ||
+                         std::holds_alternative<KGroupedProblem>(one.problem);
+    if (product) return ops::typical_target(one.options);
+  }
+  return ops::typical_target({});
+}
+
 /// The kernels of a pack that is being made, by key. Threads add to it.
 class PackMaker {
  public:
-  PackMaker(const jit::Nvrtc& nvrtc, const std::filesystem::path& file) : nvrtc_(nvrtc) {
+  PackMaker(const jit::Nvrtc& nvrtc, const std::filesystem::path& file, Arch arch) : nvrtc_(nvrtc), arch_(arch) {
     if (Result<jit::Pack> old = jit::Pack::open(file); old && old->compiler() == nvrtc.identity())
       old_.emplace(std::move(*old));
   }
 
   Result<void> add(const runtime::KernelSource& source) {
-    const std::string key = jit::cubin_source_key(source.text);
+    const std::string key = jit::cubin_source_key(source.text, arch_);
     {
       const std::lock_guard lock(mutex_);
       if (!started_.insert(key).second) return {};
@@ -258,7 +282,7 @@ class PackMaker {
     if (old_ && old_->contains(key))
       if (Result<jit::Entry> kept = old_->read(key)) entry = std::move(*kept);
     if (!entry) {
-      WW_TRY(entry, nvrtc_.compile(source.text));
+      WW_TRY(entry, nvrtc_.compile(source.text, arch_));
     }
     // A pack outlives the compiler of its user, so that a slow kernel would stay slow.
     if (entry->log.find("are serialized") != std::string::npos)
@@ -269,10 +293,11 @@ class PackMaker {
     return {};
   }
 
-  std::string bytes() const { return jit::pack_bytes(kernels_, nvrtc_.identity()); }
+  std::string bytes() const { return jit::pack_bytes(kernels_, nvrtc_.identity(), arch_); }
 
  private:
   const jit::Nvrtc& nvrtc_;
+  Arch arch_;
   std::optional<jit::Pack> old_;
   std::mutex mutex_;
   std::set<std::string> started_;
@@ -303,7 +328,7 @@ Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const
 Prepared plan_kernels(std::span<const PrepareCase> cases) {
   const auto start = std::chrono::steady_clock::now();
   Prepared planned;
-  jobs_of({ops::kTypicalSms, false}, cases, planned.kernels);
+  jobs_of(target_of(cases), cases, planned.kernels);
   for (const PreparedKernel& kernel : planned.kernels) planned.failed += kernel.error.has_value();
   planned.seconds = seconds_since(start);
   return planned;
@@ -314,9 +339,10 @@ Result<Prepared> write_kernel_pack(const std::filesystem::path& file, std::span<
   WW_TRY(const jit::Nvrtc* nvrtc, jit::Nvrtc::get());
   if (file.extension() != jit::kPackSuffix)
     return failure(ErrorCode::invalid, "file", fmt::format("a name that ends in {}", jit::kPackSuffix), file.string());
-  PackMaker maker(*nvrtc, file);
+  const ops::LaunchTarget target = target_of(cases);
+  PackMaker maker(*nvrtc, file, target.arch);
   const auto make = [&](const runtime::KernelSource& source) { return maker.add(source); };
-  Prepared prepared = prepare_with(make, {ops::kTypicalSms, false}, cases, options);
+  Prepared prepared = prepare_with(make, target, cases, options);
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(file, error);
   if (error) return failure(jit::file_error("absolute path of", file, error.value()));

@@ -26,6 +26,22 @@ def e4m3(values: List[int]) -> bytes:
     return bytes((0x00, 0x38, 0x40)[abs(value)] | (0x80 if value < 0 else 0) for value in values)
 
 
+def e2m1(values: List[int]) -> bytes:
+    """Two a byte, the first in the low nibble."""
+    codes = [(0, 2, 4)[abs(value)] | (8 if value < 0 else 0) for value in values]
+    return bytes(low | high << 4 for low, high in zip(codes[::2], codes[1::2]))
+
+
+def chunks(scales: List[List[int]]) -> bytes:
+    """Bytes of (rows, scales of a row) in chunks of 128 rows x 4 scales."""
+    rows, along = -(-len(scales) // 128), -(-len(scales[0]) // 4)
+    made = bytearray(rows * along * 512)
+    for r, row in enumerate(scales):
+        for s, byte in enumerate(row):
+            made[(r // 128 * along + s // 4) * 512 + 16 * (r % 32) + 4 * (r % 128 // 32) + s % 4] = byte
+    return bytes(made)
+
+
 class Test:
     def __init__(self, library: str) -> None:
         self.c = Interface(library)
@@ -43,9 +59,10 @@ class Test:
         self.c.call("device_download", self.device, data, ctypes.c_void_p(memory), ctypes.c_size_t(4 * count))
         return list(data)
 
-    def run(self, operation: str, problem: Any, operands: Any) -> None:
-        """Checks, plans, gives the workspace, runs; then once more through the cache of plans."""
-        self.c.call(operation + "_can_implement", problem, None)
+    def run(self, operation: str, problem: Any, operands: Any, options: Any = None) -> None:
+        """Checks, plans, gives the workspace, runs; then once more through the cache of plans. `options`: what tells the
+        check, which has no device, the architecture."""
+        self.c.call(operation + "_can_implement", problem, options)
         plan, size = ctypes.c_void_p(), ctypes.c_size_t()
         self.c.call(operation + "_plan", self.device, problem, None, ctypes.byref(plan))
         self.c.call("plan_workspace_bytes", plan, ctypes.byref(size))
@@ -110,8 +127,51 @@ class Test:
         assert "arch=sm100" in explained["chosen"]["config"] and not explained["measured"], explained
         assert "arch=sm90" in self.c.report("gemm_explain", hopper, problem, options)["chosen"]["config"]
         named = ctypes.create_string_buffer(b"arch=sm100")
-        self.c.call("gemm_can_implement", problem, self.header.make("ww_options", config=ctypes.addressof(named)))
+        blackwell = self.header.make("ww_options", config=ctypes.addressof(named))
+        self.c.call("gemm_can_implement", problem, blackwell)
+        self.microscaled(blackwell), self.two_levels(blackwell)
         self.device = hopper
+
+    def microscaled(self, options: Any) -> None:
+        """MXFP4 as ww_microscale() casts it: its scales make these integers exact."""
+        m, n, k = 40, 48, 128
+        make, values = self.header.make, (integers(m * k, 7), integers(n * k, 8))
+        given = {}
+        for name, rows, x in (("a", m, values[0]), ("b", n, values[1])):
+            given[name] = self.upload(bytes(rows * k // 2))
+            given["scale_" + name] = self.upload(bytes(512))
+            cast = make("ww_microscale_problem", m=rows, k=k, x_type="WW_BF16", q_type="WW_E2M1", scale="WW_SCALE_MX")
+            self.c.call("microscale", self.device, cast, None,
+                        make("ww_microscale_operands", x=self.upload(bf16(x)), q=given[name],
+                             scales=given["scale_" + name]), None)
+        problem = make("ww_gemm_problem", m=m, n=n, k=k, a_type="WW_E2M1", b_type="WW_E2M1", d_type="WW_F32",
+                       scale="WW_SCALE_MX", scale_type="WW_SCALES_E8M0")
+        operands = make("ww_gemm_operands", d=self.upload(bytes(4 * m * n)), **given)
+        self.run("gemm", problem, operands, options)
+        a, b = values
+        expected = [float(sum(a[i * k + x] * b[j * k + x] for x in range(k))) for i in range(m) for j in range(n)]
+        assert self.floats(operands.d, m * n) == expected
+
+    def two_levels(self, options: Any) -> None:
+        """NVFP4 with scales of its own for each 16 elements, and a factor for all."""
+        m, n, k = 32, 64, 192
+        a, b = integers(m * k, 9), integers(n * k, 10)
+        powers = [[[(r + 3 * s + seed) % 3 - 1 for s in range(k // 16)] for r in range(rows)]
+                  for seed, rows in ((0, m), (1, n))]
+        bits = [chunks([[(7 + power) << 3 for power in row] for row in rows]) for rows in powers]
+        make = self.header.make
+        problem = make("ww_gemm_problem", m=m, n=n, k=k, a_type="WW_E2M1", b_type="WW_E2M1", d_type="WW_F32",
+                       scale="WW_SCALE_NV")
+        operands = make("ww_gemm_operands", a=self.upload(e2m1(a)), b=self.upload(e2m1(b)),
+                        d=self.upload(bytes(4 * m * n)), scale_a=self.upload(bits[0]), scale_b=self.upload(bits[1]),
+                        global_scale=self.upload(struct.pack("<f", 0.5)))
+        self.run("gemm", problem, operands, options)
+        expected = [0.5 * sum(a[i * k + x] * b[j * k + x] * 2.0**(powers[0][i][x // 16] + powers[1][j][x // 16])
+                              for x in range(k)) for i in range(m) for j in range(n)]
+        assert self.floats(operands.d, m * n) == expected
+        operands.scale_a += 8  # TMA reads multiples of 16 bytes
+        assert self.c.library.ww_gemm(self.device, ctypes.byref(problem), None, ctypes.byref(operands), None) != 0
+        assert self.c.text("error_argument") == "scale_a", self.c.text("error_message")
 
     def prepare(self) -> None:
         problem = self.header.make("ww_gemm_problem", m=64, n=64, k=128, a_type="WW_BF16", b_type="WW_BF16",
@@ -123,6 +183,10 @@ class Test:
         case = self.header.make("ww_prepare_case", kernel=ctypes.addressof(text))
         report = self.c.report("prepare", self.device, case, ctypes.c_size_t(1), None)
         assert report["kernels"][0]["config"] == "transpose=e4m3" and report["failed"] == 0, report
+        text = ctypes.create_string_buffer(b"cast=nv")
+        case = self.header.make("ww_prepare_case", kernel=ctypes.addressof(text))
+        report = self.c.report("prepare", self.device, case, ctypes.c_size_t(1), None)
+        assert report["kernels"][0]["config"] == "cast=nv,x=bf16,q=e2m1" and report["failed"] == 0, report
 
     def errors(self) -> None:
         problem = self.header.make("ww_gemm_problem", m=-5)

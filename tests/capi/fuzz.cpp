@@ -28,7 +28,8 @@ constexpr std::size_t kBytes = std::size_t{4} << 20;  // of each buffer, more th
 class Fuzzer {
  public:
   explicit Fuzzer(std::uint64_t seed) : random_(seed) {
-    for (ww_device& device : devices_) ww_device_open("emu:sm90", nullptr, &device);
+    for (ww_device& device : devices_)
+      ww_device_open(&device == &devices_[kBlackwell] ? "emu:sm100" : "emu:sm90", nullptr, &device);
     for (auto& buffer : buffers_) ww_device_allocate(devices_[0], kBytes, &buffer);
     std::vector<float> host(kBytes / 4);
     for (std::size_t i = 0; i < host.size(); ++i)
@@ -44,7 +45,7 @@ class Fuzzer {
 
   /// Makes one call. Returns false if it broke the contract.
   bool step() {
-    switch (below(15)) {
+    switch (below(17)) {
       case 0: return device_call();
       case 1: return plan_call();
       case 2: return text_call();
@@ -57,6 +58,8 @@ class Fuzzer {
       case 9: return cast<ww_quantize_problem, ww_quantize_operands>(kQuantize);
       case 10: return cast<ww_transpose_problem, ww_transpose_operands>(kTranspose);
       case 11: return cast<ww_pack_scales_problem, ww_pack_scales_operands>(kPackScales);
+      case 12: return cast<ww_microscale_problem, ww_microscale_operands>(kMicroscale);
+      case 13: return blackwell();
       default: return operation<ww_k_grouped_problem, ww_k_grouped_operands>(kKGrouped);
     }
   }
@@ -89,9 +92,13 @@ class Fuzzer {
       ww_pack_scales_can_implement, ww_pack_scales_plan, ww_pack_scales_cached,
       ww_pack_scales_run,           ww_pack_scales,      nullptr};
 
+  static constexpr Functions<ww_microscale_problem, ww_microscale_operands> kMicroscale = {
+      ww_microscale_can_implement, ww_microscale_plan, ww_microscale_cached, ww_microscale_run, ww_microscale, nullptr};
+
   enum { kA, kB, kD, kScaleA, kScaleB, kSizes, kWorkspace, kExtra, kBuffers };
 
-  static constexpr int kMatrices = 4;  // of an array of pointers
+  static constexpr int kMatrices = 4;           // of an array of pointers
+  static constexpr std::size_t kBlackwell = 2;  // of the devices; device() returns the others
 
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   bool chance(int one_in) { return below(static_cast<std::uint64_t>(one_in)) == 0; }
@@ -231,6 +238,63 @@ class Fuzzer {
     return p;
   }
 
+  ww_microscale_problem make(const ww_microscale_problem*) {
+    ww_microscale_problem p{};
+    p.struct_size = sizeof p;
+    p.m = static_cast<std::int64_t>(below(200)), p.k = static_cast<std::int64_t>(below(200));
+    if (chance(2)) p.k = p.k / 4 * 4;
+    if (chance(4)) p.batch = static_cast<std::int64_t>(below(3)), p.batch_q = static_cast<std::int64_t>(below(50000));
+    p.x_type = any_of({WW_BF16, WW_BF16, WW_F32, WW_E4M3});
+    p.q_type = any_of({WW_E4M3, WW_E2M1, WW_E2M1, WW_E3M2, WW_F16});
+    p.scale = any_of({WW_SCALE_MX, WW_SCALE_NV, WW_SCALE_BLOCK}), p.row_major = chance(2);
+    if (chance(4)) p.ldx = static_cast<std::int64_t>(below(300)), p.ldq = static_cast<std::int64_t>(below(300));
+    if (chance(6)) p.batch_scales = static_cast<std::int64_t>(below(9000));
+    return p;
+  }
+
+  /// Products with packed types and scales of mx and nv. Few kernels have to be compiled for those that run.
+  ww_gemm_problem make_blackwell() {
+    ww_gemm_problem p{};
+    p.struct_size = sizeof p;
+    p.m = static_cast<std::int64_t>(below(kLargestRun + 1)), p.n = kLargestRun;
+    p.k = any_of<std::int64_t>({0, 128, 128, 256, 96, 32});
+    p.scale = any_of({WW_SCALE_MX, WW_SCALE_NV});
+    p.a_type = p.b_type = p.scale == WW_SCALE_NV ? WW_E2M1 : WW_E4M3;
+    p.d_type = WW_BF16;
+    if (chance(6)) p.a_type = any_of({WW_E2M3, WW_E8M0, WW_BF16});
+    if (chance(6)) p.scale_type = static_cast<ww_scale_type>(below(4));
+    if (chance(6)) p.lda = static_cast<std::int64_t>(32 * below(12));
+    if (chance(8)) p.scale_a_row = 1;
+    if (chance(4)) {
+      p.batched = 1, p.batch = static_cast<std::int64_t>(below(4));
+      p.batch_a = static_cast<std::int64_t>(32 * below(300)), p.batch_d = p.m * p.n;
+      p.batch_scale_a = static_cast<std::int64_t>(256 * below(5));
+    }
+    if (chance(8)) p.a_major = WW_MAJOR_MN;
+    if (chance(8)) p.pointer_array = 1;
+    return p;
+  }
+  bool blackwell() {
+    ww_gemm_problem problem = make_blackwell();
+    const bool wild = chance(3);
+    if (wild) spoil(problem), clear_texts(problem);
+    ww_options how{};
+    how.struct_size = sizeof how, how.config = chance(2) ? "arch=sm100" : nullptr;
+    std::unique_ptr<char[]> memory, memory_of_operands;
+    const ww_gemm_problem* const p = placed(problem, memory);
+    if (wild || chance(3)) {
+      ww_report report = nullptr;
+      const bool asked =
+          chance(2) ? note(kGemm.can(p, &how)) : note(kGemm.explain(devices_[kBlackwell], p, &how, &report));
+      return asked && note(ww_report_free(report));
+    }
+    ww_gemm_operands operands = make_operands<ww_gemm_operands>();
+    operands.epilogue = nullptr;
+    if (chance(2)) operands.global_scale = static_cast<const float*>(pointer(kExtra));
+    const ww_device on = chance(10) ? device() : devices_[kBlackwell];
+    return count_run(ww_gemm(on, p, chance(4) ? &how : nullptr, placed(operands, memory_of_operands), nullptr));
+  }
+
   ww_options options() {
     ww_options o{};
     o.struct_size = sizeof o;
@@ -307,6 +371,11 @@ class Fuzzer {
   void fill(ww_pack_scales_operands& o) {
     o.scales = static_cast<const float*>(pointer(kScaleA)), o.packed = static_cast<std::uint32_t*>(pointer(kD));
     o.sizes = static_cast<const std::int32_t*>(pointer(kSizes));
+  }
+
+  void fill(ww_microscale_operands& o) {
+    o.x = pointer(kA), o.q = pointer(kD), o.scales = static_cast<std::uint8_t*>(pointer(kScaleA));
+    if (chance(2)) o.tensor_scale = static_cast<const float*>(pointer(kExtra));
   }
 
   /// A cast or transpose, which is run unless words of the problem were spoiled.
@@ -403,7 +472,7 @@ class Fuzzer {
         std::unique_ptr<char[]> of_options;
         ww_device made = nullptr;
         const char* const name =
-            any_of<const char*>({"emu:sm90", "emu:sm90", "cuda:99", "cuda:x", "", nullptr, "\xfe"});
+            any_of<const char*>({"emu:sm90", "emu:sm100", "cuda:99", "cuda:x", "", nullptr, "\xfe"});
         return note(ww_device_open(name, placed(o, of_options), &made)) && note(ww_device_close(made));
       }
       case 1: return note(ww_device_allocate(device(), below(4096), &memory)) && note(ww_device_free(device(), memory));
@@ -448,7 +517,7 @@ class Fuzzer {
   }
 
   std::mt19937_64 random_;
-  std::array<ww_device, 2> devices_ = {};
+  std::array<ww_device, 3> devices_ = {};
   std::array<void*, kBuffers> buffers_ = {};
   std::vector<ww_plan> plans_;
   void* arrays_[kD + 1][kMatrices] = {};

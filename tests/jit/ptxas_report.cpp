@@ -27,11 +27,13 @@
 #include <thread>
 
 #include "config/config_text.hpp"
+#include "config/quantize_text.hpp"
 #include "cubin_notes.hpp"
 #include "jit/nvrtc.hpp"
 #include "launch/default_sources.hpp"
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
+#include "launch/microscale_adapter.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
@@ -51,6 +53,7 @@ struct Shipped {
   std::string name;  // the config's text, or the kernel's name where it has no config
   runtime::KernelSource source;
   std::optional<GemmConfig> config;
+  Arch arch = kDefaultArch;  // of kernels without a config
 };
 
 Shipped shipped(const GemmConfig& config) {
@@ -122,6 +125,16 @@ std::vector<Shipped> all_of_sm100() {
     }
     if (Shipped one = shipped(*config); seen.insert(one.source.text).second) all.push_back(std::move(one));
   }
+  for (const DType x : {bf16, f16, f32})
+    for (const auto& [scale, q] : {std::pair{Scale::mx, e4m3},
+                                   {Scale::mx, e5m2},
+                                   {Scale::mx, e3m2},
+                                   {Scale::mx, e2m3},
+                                   {Scale::mx, e2m1},
+                                   {Scale::nv, e2m1}}) {
+      const config::MicroscaleKind kind{x, q, scale};
+      all.push_back({to_text(kind), adapters::microscale_source(kind), std::nullopt, Arch::sm100});
+    }
   fmt::print("{} kernels of sm_100a; {} configs refused\n", all.size(), refused);
   return all;
 }
@@ -189,7 +202,7 @@ Report report_on(const jit::Nvrtc& nvrtc, const Shipped& one) {
   Report report;
   const double cpu = cpu_seconds();
   const auto begin = Clock::now();
-  const auto compiled = nvrtc.compile(one.source.text, one.config ? one.config->arch : kDefaultArch);
+  const auto compiled = nvrtc.compile(one.source.text, one.config ? one.config->arch : one.arch);
   report.wall = std::chrono::duration<double>(Clock::now() - begin).count();
   report.cpu = cpu_seconds() - cpu;
   if (!compiled) {

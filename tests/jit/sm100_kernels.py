@@ -27,7 +27,7 @@ TABLE = r"UTC\w+|UTMALDG|UTMASTG|UTMAREDG|LDTM|UGETNEXTWORKID|UVIRTCOUNT|BRA\.U\
 
 
 def fields_of(text: str) -> Dict[str, str]:
-    """The keys and values of a config's text. Commas inside the parentheses of an epilogue separate no keys."""
+    """The keys and values of a config's text, or a cast's. Commas inside the parentheses of an epilogue separate no keys."""
     return dict(part.split("=", 1) for part in re.split(r",(?![^()]*\))", text) if "=" in part)
 
 
@@ -40,6 +40,8 @@ def mma_of(config: Dict[str, str]) -> str:
 
 def expected(config: Dict[str, str]) -> List[str]:
     """Patterns of instructions, each of which the kernel has."""
+    if "cast" in config:
+        return [r"LDG\.", r"STG\."]
     pair = config.get("pair") == "1"
     two = r"\.2CTA" if pair else ""
     cluster = [int(n) for n in config["cluster"].split("x")]
@@ -59,7 +61,7 @@ def faults(config: Dict[str, str], lines: List[str]) -> Iterator[str]:
     for pattern in expected(config):
         if not any(re.match(pattern, line) for line in lines):
             yield f"no instruction {pattern}"
-    mma = mma_of(config)
+    mma = mma_of(config) if "a" in config else "none"
     for line in lines:
         opcode = line.split()[0]
         if opcode.startswith("BRA.U.ANY"):
@@ -68,6 +70,8 @@ def faults(config: Dict[str, str], lines: List[str]) -> Iterator[str]:
             yield f"{opcode} of Hopper"
         if re.match("UTC[A-Z]MMA", opcode) and not opcode.startswith(mma):
             yield f"{opcode}, not {mma}"
+        if opcode.startswith("UTC") and "cast" in config:
+            yield f"{opcode} in a cast"
         if ".2CTA" in opcode and config.get("pair") != "1":
             yield f"{opcode} without a pair"
 
@@ -91,6 +95,8 @@ def finds_faults() -> Iterator[str]:
     yield from (f"{line} is not missed" for i, line in enumerate(whole) if not list(faults(config, whole[:i] + whole[i + 1:])))
     yield from (f"{line} is not found" for line in ("BRA.U.ANY UP", "HGMMA.64x8x16.F32 R", "UTCQMMA.2CTA gdesc[UR]")
                 if not list(faults(config, [*whole, line])))
+    if not list(faults(fields_of("cast=mx,x=bf16,q=e4m3"), ["LDG.E R", "STG.E [R]", "UTCBAR [UR]"])):
+        yield "an instruction of the tensor core in a cast is not found"
     if not list(faults({**config, "pair": "0"}, [line.replace(".2CTA", "") for line in whole] + ["UTCBAR.2CTA [UR]"])):
         yield "2CTA without a pair is not found"
 

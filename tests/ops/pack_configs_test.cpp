@@ -165,6 +165,34 @@ TEST_F(KernelPack, HoldsWhatPlansNeed) {
   EXPECT_EQ(found->origin, KernelOrigin::pack);
 }
 
+// A pack for Blackwell: the same file format, other keys, and found when a device of that architecture compiles.
+TEST_F(KernelPack, IsForOneArchitecture) {
+  const GemmProblem mx{.m = 512, .n = 512, .k = 1024, .scale = Scale::mx};
+  const GemmOptions blackwell{.config = *parse_config("arch=sm100")};
+  const PrepareCase cases[] = {case_of("cast=mx,x=f32,q=e2m1"),
+                               {mx, blackwell},
+                               {*parse_config("arch=sm100,a=e2m1,b=e2m1,scale=nv")},
+                               {*parse_config("arch=sm90,a=bf16,b=bf16,tile=64x64x64")}};
+  const auto prepared = write_kernel_pack(scratch_ / "folder/sm100.wwpack", cases);
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  ASSERT_EQ(prepared->kernels.size(), 4u);
+  EXPECT_EQ(prepared->failed, 1u);
+  ASSERT_TRUE(prepared->kernels[3].error);
+  EXPECT_EQ(prepared->kernels[3].error->argument, "config, arch");
+  const auto pack = jit::Pack::open(scratch_ / "folder/sm100.wwpack");
+  ASSERT_TRUE(pack) << pack.error().message;
+  EXPECT_EQ(pack->target(), "sm_100a");
+  EXPECT_EQ(pack->size(), 3u);
+
+  const Variable packs("WARPWRIGHT_PACK_DIR", scratch_ / "folder");
+  const Variable off("WARPWRIGHT_JIT", "off");
+  const std::string text = kernel_source(prepared->kernels[1].config).text;
+  const auto found = jit::compile_cubin(text, scratch_ / "cache", true, Arch::sm100);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->origin, KernelOrigin::pack);
+  EXPECT_FALSE(jit::compile_cubin(text, scratch_ / "cache")) << "on Hopper";
+}
+
 // The text of a cast is that of its problem, and a plan finds its kernel in the pack by the same source.
 TEST(Packs, NameCastsAndTransposes) {
   std::vector<PrepareCase> cases;
@@ -181,6 +209,11 @@ TEST(Packs, NameCastsAndTransposes) {
                                            .rows = (outputs & 1) != 0,
                                            .transposed = (outputs & 2) != 0}});
   for (const DType type : {DType::e4m3, DType::e5m2}) cases.push_back({TransposeProblem{.n = 5, .k = 7, .type = type}});
+  for (const DType x : {DType::bf16, DType::f16, DType::f32}) {
+    for (const DType q : {DType::e4m3, DType::e5m2, DType::e3m2, DType::e2m3, DType::e2m1})
+      cases.push_back({MicroscaleProblem{.m = 300, .k = 500, .x = x, .q = q}});
+    cases.push_back({MicroscaleProblem{.m = 300, .k = 500, .x = x, .q = DType::e2m1, .scale = Scale::nv}});
+  }
   const Prepared planned = plan_kernels(cases);
   ASSERT_EQ(planned.failed, 0u);
   ASSERT_EQ(planned.kernels.size(), cases.size());
@@ -200,6 +233,10 @@ TEST(Packs, RefuseTextsThatAreNoCast) {
                                        {"quantize=1x128,y=bf16", "quantize, key y"},
                                        {"quantize=1x128,q=bf15", "quantize, key q"},
                                        {"quantize=1x128,", "quantize"},
+                                       {"cast=block", "cast, key cast"},
+                                       {"cast=mx,rows=1", "cast, key rows"},
+                                       {"cast=mx,q=e2m1,q=e4m3", "cast, key q"},
+                                       {"cast=nv,", "cast"},
                                        {"transpose=e3m4", "transpose"}}) {
     const auto made = parse_prepare_case(text);
     ASSERT_FALSE(made) << text;
@@ -209,6 +246,8 @@ TEST(Packs, RefuseTextsThatAreNoCast) {
   for (const auto& [text, argument] : {std::pair{"quantize=1x128,x=e4m3,q=e4m3" + rest, "quantize, x (type)"},
                                        {"quantize=1x128,x=bf16,q=bf16" + rest, "quantize, q (type)"},
                                        {"quantize=1x128,x=bf16,q=e4m3,rows=0,transposed=0", "quantize, rows"},
+                                       {"cast=mx,x=e4m3,q=e4m3", "cast, x (type)"},
+                                       {"cast=nv,x=bf16,q=e4m3", "cast, q (type)"},
                                        {"transpose=bf16", "transpose, type"}}) {
     const PrepareCase one[] = {case_of(text)};
     const Prepared planned = plan_kernels(one);

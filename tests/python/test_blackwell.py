@@ -96,6 +96,57 @@ def test_batches_and_rows_that_are_apart():
     same(warpwright.gemm(apart[..., :64], y, **given), want)
 
 
+@pytest.mark.parametrize("a,b,recipe", [("e4m3", "e4m3", "mx"), ("e2m1", "e2m1", "nv")])
+def test_groups_of_rows(a, b, recipe):
+    """Scales of a group are a matrix of their own. Those of A follow one another, or lie evenly for masked groups."""
+    counts, n, k = [40, 0, 130, 7], 64, 256
+    rows, groups = sum(counts), len(counts)
+    x, x_values, a_dtype = operand(1, (rows, k), a)
+    y, y_values, b_dtype = operand(2, (groups, n, k), b)
+    vector = 32 if recipe == "mx" else 16
+    of_b, wide_b, _ = scales(3, (groups, n, k // vector), recipe)
+    _, wide_a, plain = scales(4, (rows, k // vector), recipe)
+    ends = np.cumsum(counts)
+    ranges = [slice(end - count, end) for end, count in zip(ends, counts)]
+    of_a = np.concatenate([warpwright.swizzle_scales(plain[one]) for one in ranges])
+    most = (rows + 127 * groups) // 128 * (k // vector // 4) * 512  # what only the device could make smaller
+    of_a = np.concatenate([of_a, np.zeros(most - len(of_a), of_a.dtype)])
+    want = np.zeros((rows, n))
+    for g, one in enumerate(ranges):
+        want[one] = (x_values * wide_a)[one] @ (y_values * wide_b)[g].T
+    named = dict(a_dtype=a_dtype, b_dtype=b_dtype, scale_b=of_b, out_dtype="f32")
+    sizes = np.asarray(ends, np.int32)
+    same(warpwright.grouped_gemm(x, y, offsets=sizes, scale_a=of_a, **named), want)
+    with pytest.raises(warpwright.InvalidError, match=f"at least {most} contiguous bytes"):
+        warpwright.grouped_gemm(x, y, offsets=sizes, scale_a=of_a[:-512], **named)
+    with pytest.raises(warpwright.InvalidError, match="scale_b.*for each group"):
+        warpwright.grouped_gemm(x, y, offsets=sizes, scale_a=of_a, **{**named, "scale_b": of_b[0]})
+
+    masked, masked_scales = np.zeros((groups, 136, x.shape[1]), x.dtype), np.zeros((groups, 136, k // vector), plain.dtype)
+    for g, one in enumerate(ranges):
+        masked[g, : counts[g]], masked_scales[g, : counts[g]] = x[one], plain[one]
+    got = warpwright.grouped_gemm(masked, y, masked=np.asarray(counts, np.int32), **named,
+                                  scale_a=warpwright.swizzle_scales(masked_scales))
+    for g, one in enumerate(ranges):
+        same(got[g, : counts[g]], want[one])
+
+
+def test_groups_of_k():
+    """Scales of each group of K are a matrix of its own, and these follow one another."""
+    ends, m, n, k = [128, 128, 512], 40, 64, 512
+    x, x_values, _ = operand(1, (m, k), "e4m3")
+    y, y_values, _ = operand(2, (n, k), "e4m3")
+    ranges = [slice(start // 32, end // 32) for start, end in zip([0, *ends], ends)]
+    chunks, wide = [], []
+    for seed, extent in ((3, m), (4, n)):
+        _, values, plain = scales(seed, (extent, k // 32), "mx")
+        parts = [warpwright.swizzle_scales(np.ascontiguousarray(plain[:, one])) for one in ranges if one.start < one.stop]
+        chunks.append(np.concatenate(parts)), wide.append(values)
+    got = warpwright.k_grouped_gemm(x, y, offsets=np.asarray(ends, np.int32), scale_a=chunks[0], scale_b=chunks[1])
+    a, b = x_values * wide[0], y_values * wide[1]
+    same(got, np.stack([a[:, s:e] @ b[:, s:e].T for s, e in zip([0, *ends], ends)]))
+
+
 def test_plans_repeat():
     tensors, given, want = case(64, 64, 256, "e2m1", "e2m1", "nv")
     factor = np.array([2], np.float32)
@@ -146,6 +197,18 @@ def test_what_is_asked_without_tensors():
     report = warpwright.check(GemmProblem(128, 64, 256, a="e2m1", b="e2m1", scale="nv"), Options(config="arch=sm100"),
                               schedules=2, seconds=30, processes=1, launches=1)
     assert report["verdict"] == "clean", report
+
+
+def test_prepared_kernels_are_those_that_run(tmp_path):
+    device = warpwright.Device(DEVICE, cache_dir=str(tmp_path))
+    tensors, given, want = case(64, 64, 256, "e4m3", "e4m3", "mx")
+    problem = GemmProblem(64, 64, 256, d="f32", scale="mx")
+    report = warpwright.prepare([problem, "cast=mx,x=f32,q=e4m3"], device)
+    assert report["failed"] == 0 and len(report["kernels"]) == 2
+    before = device.counters()["compiled"]
+    same(warpwright.gemm(*tensors, **given, device=device), want)
+    warpwright.quantize_mx(np.ones((64, 256), np.float32), device=device)
+    assert device.counters()["compiled"] == before
 
 
 def test_scales_of_rows_are_swizzled_and_elements_packed():

@@ -6,6 +6,7 @@ WARPWRIGHT_PYTHON_CASES   random argument tuples (default 200)"""
 import inspect
 import os
 
+import ml_dtypes
 import numpy as np
 import pytest
 import warpwright
@@ -102,10 +103,12 @@ NAMES = ["out", "out_dtype", "a_dtype", "b_dtype", "scale", "scale_type", "scale
          "epilogue", "alpha", "beta", "c", "bias", "row1", "col0", "aux0", "out0", "out_scales", "amax", "config", "sms",
          "pdl", "batch_invariant", "workspace_limit", "device", "stream", "offsets", "indptr", "starts", "counts",
          "row_ids", "masked", "alignment", "zero_outside", "accumulate", "status"]
-CASTS = (warpwright.quantize_1x128, warpwright.quantize_128x128, warpwright.transpose_fp8)
-TEXTS = ["", "none", "tensor", "block", "e4m3", "bf16", "emu:sm90", "cuda:0", "auto", "acc", "acc + bias", "relu(acc) * 2",
+CASTS = (warpwright.quantize_1x128, warpwright.quantize_128x128, warpwright.transpose_fp8, warpwright.quantize_mx,
+         warpwright.quantize_nv, warpwright.swizzle_scales, warpwright.pack_elements)
+TEXTS = ["", "none", "tensor", "block", "mx", "nv", "e4m3", "e2m1", "e3m2", "e8m0", "bf16", "emu:sm90", "emu:sm100", "cuda:0", "auto", "acc", "acc + bias", "relu(acc) * 2",
          "store(acc, out0)", "quantise_block(acc)", "swiglu(acc)", "tile=64x64x128", "tile=", "\0", "\ud800", "x" * 5000]
-DTYPES = [E4M3, E5M2, BF16, np.float16, np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
+PACKED = [ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e3m2fn, ml_dtypes.float8_e8m0fnu]
+DTYPES = [*PACKED, E4M3, E5M2, BF16, np.float16, np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
 EXTENTS = [0, 1, 2, 3, 8, 16, 24, 64, 128]
 
 
@@ -150,7 +153,12 @@ def random_value(rng, shared):
 def likely_operands(rng, function):
     """Operands that are right, so that what is wrong comes later."""
     if function in CASTS:
-        return np.ones((24, 128), E4M3 if function is warpwright.transpose_fp8 else BF16), None, {}
+        bits = function in (warpwright.transpose_fp8, warpwright.swizzle_scales, warpwright.pack_elements)
+        return np.ones((24, 128), E4M3 if bits else BF16), None, {}
+    if function is warpwright.gemm and rng.random() < 0.15:  # on emu:sm100
+        recipe, name, k = (("mx", "e4m3", 128), ("nv", "e2m1", 64))[number(rng, range(2))]
+        given = {"scale": recipe, "scale_a": np.zeros(512, np.uint8), "scale_b": np.zeros(512, np.uint8)}
+        return np.ones((24, k), np.uint8), np.ones((16, k), np.uint8), {**given, "a_dtype": name, "b_dtype": name}
     k = number(rng, [16, 128])
     a, b = np.ones((24, k), E4M3), np.ones((16, k), E4M3)
     if function is warpwright.gemm:
@@ -170,7 +178,8 @@ def test_arguments(part):
     refused = 0
     for case in range(part, CASES, 4):
         rng = np.random.default_rng([SEED, 1000 + case])
-        function = (warpwright.gemm, warpwright.grouped_gemm, warpwright.k_grouped_gemm, *CASTS)[case % 6]
+        functions = (warpwright.gemm, warpwright.grouped_gemm, warpwright.k_grouped_gemm, *CASTS)
+        function = functions[case % len(functions)]
         shared = []
         a, b, given = likely_operands(rng, function)
         if rng.random() < 0.4:

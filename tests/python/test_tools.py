@@ -66,6 +66,12 @@ def test_can_implement_asks_about_an_architecture():
     assert "pair" in warpwright.can_implement(GemmProblem(256, 256, 512), pair)
     assert warpwright.can_implement(GemmProblem(256, 256, 512), pair, arch="sm100") is None
     assert "arch" in warpwright.can_implement(GemmProblem(256, 256, 512), arch="sm80")
+    nv = GemmProblem(256, 256, 512, a="e2m1", b="e2m1", scale="nv")
+    assert warpwright.can_implement(nv, device="emu:sm100") is None
+    for hopper in ("emu:sm90", warpwright.Device("emu:sm90")):
+        assert "Hopper" in warpwright.can_implement(nv, device=hopper)
+    with pytest.raises(warpwright.InvalidError, match="argument device"):
+        warpwright.can_implement(nv, arch="sm100", device="emu:sm100")
 
 
 def test_prepare_reports_progress_and_failures():

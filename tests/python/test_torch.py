@@ -231,7 +231,7 @@ def test_other_shapes_of_scaled_grouped_mm():
     assert not got[60:].any()
 
 
-def blackwell(recipe, m, n, k):
+def blackwell(recipe, m, n, k, seed=51):
     """Operands of scaled_mm in formats of Blackwell, and the product in float64, which is exact."""
     def operand(rows, seed):
         generator = torch.Generator().manual_seed(seed)
@@ -251,7 +251,7 @@ def blackwell(recipe, m, n, k):
         columns = swizzled.numel() // (-(-rows // 128) * 128)
         return stored.to(DEVICE), swizzled.reshape(-1, columns).to(DEVICE), wide
 
-    (a, sa, x), (b, sb, y) = operand(m, 51), operand(n, 52)
+    (a, sa, x), (b, sb, y) = operand(m, seed), operand(n, seed + 1)
     expected = x @ y.t()
     if recipe == "nvfp4 of two levels":
         of_a, of_b = torch.tensor([0.5], device=DEVICE), torch.tensor(4.0, device=DEVICE)
@@ -292,6 +292,24 @@ def test_compile_of_scaled_mm_of_blackwell(recipe):
 
 
 @needs_blackwell
+@pytest.mark.parametrize("recipe", ["mxfp8", "nvfp4"])
+def test_scaled_grouped_mm_of_blackwell(recipe):
+    """Two groups, whose scales lie one after the other; and the same as a batch."""
+    parts = [blackwell(recipe, rows, 64, 256, seed) for seed, rows in ((60, 40), (70, 130))]
+    (_, _, _, one, _, _, swizzle, _), _ = parts[0]
+    a = torch.cat([given[0].view(torch.uint8) for given, _ in parts]).view(parts[0][0][0].dtype)
+    b = torch.stack([given[1].t().view(torch.uint8) for given, _ in parts]).view(a.dtype).transpose(-2, -1)
+    sa = torch.cat([given[2].view(torch.uint8).reshape(-1) for given, _ in parts])
+    room = torch.zeros((170 + 127 * 2) // 128 * (sa.numel() // 3) - sa.numel(), dtype=torch.uint8, device=DEVICE)
+    sa = torch.cat((sa, room)).view(parts[0][0][2].dtype)
+    sb = torch.stack([given[4].view(torch.uint8).reshape(-1) for given, _ in parts]).view(sa.dtype)
+    got = wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=offsets((40, 170)))
+    assert torch.equal(got.cpu(), torch.cat([expected for _, expected in parts]).bfloat16())
+    first = wwt.scaled_grouped_mm(a[None, :40], b[:1], sa[: sa.numel() // 3], one, sb[:1], one, swizzle, swizzle)
+    assert torch.equal(first[0].cpu(), parts[0][1].bfloat16())
+
+
+@needs_blackwell
 def test_operators_of_packed_types():
     (a, bt, sa, _, sb, *_), expected = blackwell("nvfp4", 64, 72, 128)
     b, factor = bt.t(), torch.tensor([2.0], device=DEVICE)
@@ -326,8 +344,8 @@ def test_what_formats_of_blackwell_refuse():
         wwt.scaled_mm(a, b, [sa, sa], one, sb, one, swizzle, swizzle)
     with pytest.raises(ValueError, match="scale_b"):  # e4m3 scales are NVFP4's
         wwt.scaled_mm(a, b, sa, one, sb.view(FP8), one, swizzle, swizzle)
-    with pytest.raises(NotImplementedError, match="scale_recipe_a"):
-        wwt.scaled_grouped_mm(a, b[None], sa, one, sb, one, swizzle, swizzle, offs=offsets((64,)))
+    with pytest.raises(NotImplementedError, match="mat_a, mat_b.*groups of K"):
+        wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=offsets((128,)))
 
 
 def test_what_torch_has_and_this_library_lacks_is_refused():

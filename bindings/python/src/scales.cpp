@@ -77,30 +77,55 @@ constexpr Recipe kRecipes[] = {
 };
 constexpr bool is_chunked(ww_scale scale) { return scale == WW_SCALE_MX || scale == WW_SCALE_NV; }
 
-/// Reads the chunks of one operand of `rows` rows: (bytes), or (outer, bytes) where matrices or groups have their own.
-bool read_chunks(Argument argument, ww_scale recipe, const Tensor& t, std::int64_t rows, std::int64_t k, Outer outer,
-                 ScaleStrides& strides) {
+/// The chunks of one operand: blocks of 128 rows, each for all of K.
+struct Chunks {
+  std::int64_t blocks = 0;
+  bool at_least = false;    // there may be memory for more
+  bool per_matrix = false;  // (outer, bytes) is taken
+  bool shared = true;       // (bytes) is taken
+};
+
+/// Reads chunks of `k` elements along K: one dimension of bytes, or as many for each matrix or group.
+bool read_chunks(Argument argument, ww_scale recipe, const Tensor& t, const Chunks& chunks, std::int64_t k,
+                 std::int64_t outer, ScaleStrides& strides) {
   const std::int64_t vector = recipe == WW_SCALE_MX ? 32 : 16;
-  const std::int64_t bytes = (rows + 127) / 128 * ((k + 4 * vector - 1) / (4 * vector)) * 512;
-  const bool shared = t.rank == 1 && !outer.required;
-  const bool per_matrix = t.rank == 2 && outer.allowed && t.shape[0] == outer.extent;
+  const std::int64_t bytes = chunks.blocks * ((k + 4 * vector - 1) / (4 * vector)) * 512;
+  const bool shared = t.rank == 1 && chunks.shared;
+  const bool per_matrix = t.rank == 2 && chunks.per_matrix && t.shape[0] == outer;
   const bool contiguous = t.rank > 0 && (t.shape[t.rank - 1] <= 1 || t.stride[t.rank - 1] == 1);
+  const std::int64_t given = t.rank > 0 ? t.shape[t.rank - 1] : 0;
   strides = {};
-  if ((shared || per_matrix) && contiguous && t.shape[t.rank - 1] == bytes) {
-    if (shared || outer.extent <= 1) return true;
+  if ((shared || per_matrix) && contiguous && (given == bytes || (chunks.at_least && given > bytes))) {
+    if (shared || outer <= 1) return true;
     // The library reads a zero as scales that all matrices share, which one dimension says.
     if (t.stride[0] > 0 || bytes == 0) return strides.outer = t.stride[0], true;
   }
   return invalid(
       name_of(argument),
-      std::to_string(bytes) + " contiguous bytes" +
-          (outer.required  ? " for each group"
-           : outer.allowed ? " in one dimension, or as many for each matrix"
-                           : " in one dimension") +
-          ": chunks of 128 rows x 4 scales, which quantize_mx() and quantize_nv() make, and swizzle_scales() of "
-          "scales in rows, (rows, ceil(K/" +
+      std::string(chunks.at_least ? "at least " : "") + std::to_string(bytes) + " contiguous bytes" +
+          (!chunks.shared      ? " for each group"
+           : chunks.per_matrix ? " in one dimension, or as many for each matrix"
+                               : " in one dimension") +
+          ": chunks of 128 rows x 4 scales, which quantize_mx() and quantize_nv() make, and swizzle_scales() "
+          "of scales in rows, (rows, ceil(K/" +
           std::to_string(vector) + "))",
       t.shape_words());
+}
+
+/// Reads the chunks of both operands. A batch has them for each matrix or for all; groups of rows for each group, of A
+/// one after another in blocks of their own unless they are masked; groups of K have those of the whole K.
+bool read_all_chunks(const Work& work, const ScaleExtents& e, Scales& scales) {
+  const auto blocks_of = [](std::int64_t rows) { return (rows + 127) / 128; };
+  Chunks a{blocks_of(e.m)}, b{blocks_of(e.n)};
+  if (e.grouped_b) {
+    a = e.masked > 0 ? Chunks{blocks_of(e.masked), false, true, false}
+                     : Chunks{(e.m + 127 * e.outer) / 128, true, false, true};
+    b.per_matrix = true, b.shared = false;
+  } else {
+    a.per_matrix = b.per_matrix = e.outer > 0 && e.block_outer;
+  }
+  return read_chunks(Argument::scale_a, scales.recipe, work.scale_a, a, e.k, e.outer, scales.a) &&
+         read_chunks(Argument::scale_b, scales.recipe, work.scale_b, b, e.k, e.outer, scales.b);
 }
 
 bool fits_recipe(const Recipe& recipe, const ScaleExtents& e, const Tensor& a, const Tensor& b, bool named,
@@ -201,11 +226,7 @@ bool read_scales(Work& work, const ScaleExtents& extents, Scales& scales) {
                   : scales.type == WW_SCALES_E8M0 ? WW_SCALE_MX
                   : scales.type == WW_SCALES_E4M3 ? WW_SCALE_NV
                                                   : WW_SCALE_NONE;
-  if (is_chunked(scales.recipe))
-    return read_chunks(Argument::scale_a, scales.recipe, work.scale_a, extents.m, extents.k,
-                       {extents.outer, extents.outer > 0 && extents.outer_a}, scales.a) &&
-           read_chunks(Argument::scale_b, scales.recipe, work.scale_b, extents.n, extents.k,
-                       {extents.outer, extents.outer > 0, extents.grouped_b}, scales.b);
+  if (is_chunked(scales.recipe)) return read_all_chunks(work, extents, scales);
   for (const Recipe& recipe : kRecipes)
     if ((named == nullptr ? !is_chunked(recipe.scale) : named == &recipe) &&
         fits_recipe(recipe, extents, work.scale_a, work.scale_b, named != nullptr, scales))

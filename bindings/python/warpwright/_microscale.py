@@ -75,7 +75,8 @@ def _as_matrix_of_bytes(x: Any, argument: str) -> Any:
     else:
         import numpy
 
-        x = numpy.asarray(x)
+        if not isinstance(x, numpy.ndarray):
+            raise invalid(argument, "an array of NumPy or torch", type(x).__name__)
         made = x.view(numpy.uint8) if x.itemsize == 1 else None
     if made is None or made.ndim < 2:
         raise invalid(argument, "elements of one byte in two or more dimensions", f"{x.dtype} of shape {tuple(x.shape)}")
@@ -112,11 +113,13 @@ def pack_elements(codes: Any, dtype: Any = None) -> Any:
     Result: uint8 (..., K * bits / 8), the first element in the lowest bits of the first byte. K fills whole bytes.
     Errors: InvalidError, which names the argument.
     """
+    if len(getattr(codes, "shape", None) or ()) < 1:
+        raise invalid("codes", "an array of NumPy or torch with one dimension or more", type(codes).__name__)
     name = _name_of(codes.dtype if dtype is None else dtype)
     bits = _BITS[name]
     if bits == 8:
         raise invalid("dtype", "e2m1, e3m2 or e2m3", name)
-    given = _as_matrix_of_bytes(codes[None], "codes")[0] & ((1 << bits) - 1)
+    given = _as_matrix_of_bytes(codes[None] if hasattr(codes, "__getitem__") else codes, "codes")[0] & ((1 << bits) - 1)
     unit = 2 if bits == 4 else 4  # elements that fill whole bytes
     if given.shape[-1] % unit != 0:
         raise invalid("codes", f"rows of a multiple of {unit} elements", tuple(given.shape))
@@ -134,7 +137,7 @@ def pack_elements(codes: Any, dtype: Any = None) -> Any:
 def _cast(
     x: Any, name: str, scale: str, out: Any, out_scales: Any, swizzled: bool, tensor_scale: Any, device: Any, stream: Any
 ) -> Tuple[Any, Any]:
-    shape = tuple(x.shape)
+    shape = tuple(getattr(x, "shape", None) or ())
     if len(shape) not in (2, 3):
         raise invalid("x", "2 or 3 dimensions", len(shape))
     *outer, m, k = shape

@@ -5,6 +5,7 @@ import json
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from . import _native
+from ._errors import invalid
 from ._problems import GemmProblem, GroupedProblem, KGroupedProblem, Options
 
 Problem = Union[GemmProblem, GroupedProblem, KGroupedProblem]
@@ -17,11 +18,17 @@ def version() -> str:
     return _native.__version__
 
 
-def can_implement(problem: Problem, options: Options = _DEFAULTS, arch: str = "") -> Optional[str]:
-    """Returns None if the library can run `problem` with `options`, else the reason. Touches no device.
+def can_implement(
+    problem: Problem, options: Options = _DEFAULTS, arch: str = "", device: Optional[AnyDevice] = None
+) -> Optional[str]:
+    """Returns None if the library can run `problem` with `options`, else the reason. Touches no device without `device`.
 
-    `arch` is "sm90" or "sm100", the same as arch= in the config of `options`, which must not name one as well; without
-    either it is sm90."""
+    `arch` is "sm90" or "sm100", the same as arch= in the config of `options`, which must not name one as well; `device` is
+    one of that architecture, such as "emu:sm100". Without any of them it is sm90."""
+    if device is not None:
+        if arch:
+            raise invalid("device", "no device beside arch", repr(device))
+        arch = f"sm{(device if isinstance(device, _native.Device) else _native.Device(device)).arch}"
     if arch:
         config = f"arch={arch},{options.config}" if options.config else f"arch={arch}"
         options = dataclasses.replace(options, config=config)
@@ -54,7 +61,8 @@ def prepare(
     core). An entry is a problem, or a pair of it and its Options.
 
     A text is a config, a cast "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (missing keys have these values, and
-    128x128 is the other block), or "transpose=e4m3".
+    128x128 is the other block), "cast=mx,x=bf16,q=e4m3" or "cast=nv,x=bf16,q=e2m1" (quantize_mx and quantize_nv), or
+    "transpose=e4m3".
 
     progress(done, of, config, seconds, error) is called after each kernel; an exception that it raises is raised at the
     end. Returns {"kernels": [{"config", "cases", "seconds", "error"}], "failed", "seconds"}: a kernel that cannot be made

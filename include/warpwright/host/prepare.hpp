@@ -17,24 +17,26 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/microscale.hpp"
 #include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
 namespace ww {
 
-/// What one kernel is compiled for: a dense product, groups of rows, groups of K, a cast to FP8, a transpose of FP8
-/// matrices, the packing of scales, or a config. The kernel of a config depends on no problem: fields that the config
+/// What one kernel is compiled for: a dense product, groups of rows, groups of K, a cast to FP8 or by mx and nv, a
+/// transpose of FP8 matrices, the packing of scales, or a config. The kernel of a config depends on no problem: fields that the config
 /// leaves open get their defaults. `options` are those of products.
 struct PrepareCase {
   // what is to be planned later
   std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig, QuantizeProblem, TransposeProblem,
-               PackScalesProblem>
+               PackScalesProblem, MicroscaleProblem>
       problem;
   GemmOptions options = {};  // and with which options
 };
 
 /// Returns the case of a kernel as text: a config, "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (a cast; missing
-/// keys have these values, and 128x128 is the other block), "transpose=e4m3", or "pack=ue8m0" (exponents of scales).
+/// keys have these values, and 128x128 is the other block), "cast=mx,x=bf16,q=e4m3" or "cast=nv,x=bf16,q=e2m1" (casts
+/// to MX formats and NVFP4), "transpose=e4m3", or "pack=ue8m0" (exponents of scales).
 /// A config without arch is for `arch`, the device's.
 Result<PrepareCase> parse_prepare_case(std::string_view text, Arch arch = kDefaultArch);
 
@@ -66,11 +68,12 @@ struct Prepared {
 /// and does not stop the others; neither does a compiler that fails. Cases without elements need no kernel.
 Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options = {});
 
-/// Returns the kernels that plans of `cases` take on an H200 with all its SMs. Compiles nothing and needs no device.
+/// Returns the kernels that plans of `cases` take on an H200 with all its SMs, or on a B200 if their configs are for
+/// sm100. Compiles nothing and needs no device. A case of another architecture than the first is an entry with an error.
 Prepared plan_kernels(std::span<const PrepareCase> cases);
 
-/// Compiles the same kernels as cubins for an H200 with all its SMs, and writes them to the pack `file`. Needs NVRTC,
-/// but neither a GPU nor its driver. Kernels that `file` already holds from the same sources and compiler are kept as
+/// Compiles the same kernels as cubins for that GPU, and writes them to the pack `file`. Needs NVRTC (for sm100 one of
+/// CUDA 12.8 or later), but neither a GPU nor its driver. Kernels that `file` already holds from the same sources and compiler are kept as
 /// they are; others that it holds are dropped. Errors: no NVRTC; a file that cannot be written. A kernel that cannot
 /// be made is an entry with its error, and missing in the pack.
 Result<Prepared> write_kernel_pack(const std::filesystem::path& file, std::span<const PrepareCase> cases,

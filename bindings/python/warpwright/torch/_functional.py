@@ -95,6 +95,14 @@ def _chunks(argument: str, scale: torch.Tensor, rows: int, k: int, vector: int) 
     return scale.reshape(-1)
 
 
+def _rows_of_chunks(argument: str, scale: torch.Tensor, count: int) -> torch.Tensor:
+    """Scales in chunks, one row of bytes for each of `count` matrices; 0: one row in all."""
+    if not scale.is_contiguous() or (count > 0 and scale.numel() % count != 0):
+        raise invalid(argument, f"contiguous chunks for each of {count} matrices" if count > 0 else "contiguous chunks",
+                      f"shape {tuple(scale.shape)}, strides {scale.stride()}")
+    return scale.reshape(count, -1) if count > 0 else scale.reshape(-1)
+
+
 def _chunked_scales(recipe: str, of_a: Sequence[torch.Tensor], of_b: Sequence[torch.Tensor], m: int, n: int,
                     k: int) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
     """The chunks of both operands and, of the second level, the product of both tensors' scales."""
@@ -206,6 +214,10 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
                                     that there are none.
     mat_a (G, M, K), mat_b (G, K, N)  a batch, without offs.
 
+    BlockWise1x32 and BlockWise1x16 with SWIZZLE_32_4_4 are taken on Blackwell for groups of rows and batches: chunks of
+    each group padded to 128 rows, those of mat_a one group after the other in memory for (M + 127 G) / 128 blocks of rows
+    or more.
+
     alignment               a promise that every group has a multiple of so many rows, or columns of K
 
     scale_a, scale_b, scale_recipe_a, scale_recipe_b, swizzle_a, swizzle_b, bias, output_dtype, contraction_dim and
@@ -213,10 +225,13 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     """
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
-    if recipe in _CHUNKED:
-        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected a recipe of groups, got those of {recipe}")
     _refuse(recipe, swizzle_a, swizzle_b, contraction_dim)
     of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
+    if recipe in _CHUNKED:
+        if mat_a.dim() == 2 and mat_b.dim() == 2:
+            raise NotImplementedError(f"mat_a, mat_b: expected groups of rows with scales of {recipe}, got groups of K")
+        of_a = _rows_of_chunks("scale_a", of_a, mat_a.shape[0] if mat_a.dim() == 3 else 0)
+        of_b = _rows_of_chunks("scale_b", of_b, mat_b.shape[0])
     dtype = _output(output_dtype)
     if alignment < 1:
         raise invalid("alignment", "a positive number", alignment)
