@@ -155,11 +155,8 @@ Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
   }
   if (pointers_) WW_CHECK(pointers_->check(operands));
   if (problem_.k == 0) return {};
-  const auto alignment_of = [&](DType type) {
-    return is_packed(type) && !config::packs_nibbles(config_) ? kPaddedMapAlignment : kMapAlignment;
-  };
-  if (!pointers_) WW_CHECK(check_pointer("a", operands.a, alignment_of(problem_.a)));
-  if (!pointers_) WW_CHECK(check_pointer("b", operands.b, alignment_of(problem_.b)));
+  if (!pointers_) WW_CHECK(check_pointer("a", operands.a, alignment_of(config_, problem_.a)));
+  if (!pointers_) WW_CHECK(check_pointer("b", operands.b, alignment_of(config_, problem_.b)));
   if (problem_.scale != Scale::none) {
     const std::uint64_t alignment = is_microscaled(problem_.scale) ? kMapAlignment : alignof(float);
     WW_CHECK(check_pointer("scale_a", operands.scale_a, alignment));

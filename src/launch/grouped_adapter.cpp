@@ -192,8 +192,8 @@ Result<void> GroupedAdapter::check_product(const GroupedOperands& operands) cons
     WW_CHECK(check_pointer("global_scale", operands.global_scale, alignof(float)));
   WW_CHECK(check_workspace(operands));
   if (problem_.k == 0) return {};
-  WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
-  WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
+  WW_CHECK(check_pointer("a", operands.a, alignment_of(config_, problem_.a)));
+  WW_CHECK(check_pointer("b", operands.b, alignment_of(config_, problem_.b)));
   if (problem_.scale != Scale::none) {
     const std::uint64_t alignment = is_microscaled(problem_.scale) ? kMapAlignment : alignof(float);
     WW_CHECK(check_pointer("scale_a", operands.scale_a, alignment));

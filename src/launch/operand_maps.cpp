@@ -36,6 +36,10 @@ TensorMapSpec k_major_map(const GemmConfig& config, const void* base, DType type
   return map;
 }
 
+std::uint64_t alignment_of(const GemmConfig& config, DType type) {
+  return is_packed(type) && !config::packs_nibbles(config) ? kPaddedMapAlignment : kMapAlignment;
+}
+
 TensorMapSpec scale_map(const void* base, std::int64_t blocks, std::int64_t chunks, int box_blocks, int box_chunks) {
   // (word of a chunk, chunk along K, 128 rows)
   TensorMapSpec map{.base = base, .element = DType::f32, .rank = 3, .swizzle = SmemSwizzle::none};

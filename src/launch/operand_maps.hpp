@@ -40,6 +40,9 @@ std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t s
 runtime::TensorMapSpec k_major_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows,
                                    std::int64_t k, std::int64_t ld, int box_rows);
 
+/// Returns the bytes of which the base of that map is a multiple.
+std::uint64_t alignment_of(const GemmConfig& config, DType type);
+
 /// Returns the map of scales in chunks (core/scale_chunks.hpp): `blocks` times `chunks` of them, in boxes of
 /// `box_blocks` times `box_chunks`.
 runtime::TensorMapSpec scale_map(const void* base, std::int64_t blocks, std::int64_t chunks, int box_blocks,

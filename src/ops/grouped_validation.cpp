@@ -7,6 +7,7 @@
 #include <array>
 
 #include "config/config_text.hpp"
+#include "host/messages.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/fault_text.hpp"
@@ -171,6 +172,9 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   GemmProblem operands{.k = p.k, .a = p.a, .b = p.b, .scale = p.scale};
   operands.lda = p.lda, operands.ldb = p.ldb;
   WW_CHECK(check_padded_rows(operands));
+  if (p.groups > 1) operands.ldb = p.stride_b_group;
+  if (const Result<void> apart = check_padded_rows(operands); !apart)
+    return failure(with_argument(apart.error(), "stride_b_group"));
   WW_CHECK(check_scales(p));
   return p;
 }

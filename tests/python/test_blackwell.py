@@ -252,6 +252,9 @@ def test_refusals():
             ("a", call(a=np.zeros((64, 97), np.uint8)[:, :96], a_dtype="e3m2")), ("b", call(b=y[:, :32])),
             ("a", call(a=halfway, b=sixes, a_dtype="e3m2", b_dtype="e3m2")),
             ("batch_a", lambda: warpwright.gemm(apart, beside, a_dtype="e2m1")),
+            ("stride_b_group", lambda: warpwright.grouped_gemm(
+                beside, apart, b_dtype="e2m1", offsets=np.array([8, 64], np.int32), scale="mx",
+                scale_a=np.zeros(1024, np.uint8), scale_b=np.zeros((2, 512), np.uint8))),
             ("scale_a", call(scale_a=plain)), ("scale_a", call(scale_a=given["scale_a"][:-1])),
             ("scale_a", call(scale_a=given["scale_a"].view(np.uint8))), ("scale_b", call(scale_b=nv)),
             ("scale_a", call(scale_a=np.ones((64, 1), np.float32), scale_b=np.ones((64, 1), np.float32), scale="mx")),
