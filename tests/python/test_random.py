@@ -188,7 +188,7 @@ def test_arguments(part):
             b = random_value(rng, shared)
         shared += [value for value in (a, b) if isinstance(value, np.ndarray)]
         names = NAMES if function not in CASTS else [name for name in inspect.signature(function).parameters][1:]
-        for name in rng.choice(names, number(rng, range(6)), replace=False):
+        for name in rng.choice(names, min(number(rng, range(6)), len(names)), replace=False):
             given[str(name)] = random_value(rng, shared)
         if rng.random() < 0.4 and isinstance(a, np.ndarray) and isinstance(b, np.ndarray):  # tensors as torch has them
             a, b = exchanged(rng, a), exchanged(rng, b)
