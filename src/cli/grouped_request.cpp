@@ -9,6 +9,7 @@
 
 #include "cli/group_files.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::cli {
 
