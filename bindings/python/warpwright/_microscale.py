@@ -69,18 +69,19 @@ def _as_bytes(array: Any) -> Any:
     return array.view(numpy.uint8) if isinstance(array, numpy.ndarray) else array
 
 
-def _as_matrix_of_bytes(x: Any, argument: str) -> Any:
+def _byte_elements(x: Any, argument: str, least: int) -> Any:
+    """Returns an array of NumPy or torch with elements of one byte and at least so many dimensions as uint8."""
     if type(x).__module__.partition(".")[0] == "torch":
-        made = x.view(sys.modules["torch"].uint8) if x.element_size() == 1 else None
+        bits, size = sys.modules["torch"].uint8, x.element_size()
     else:
         import numpy
 
         if not isinstance(x, numpy.ndarray):
             raise invalid(argument, "an array of NumPy or torch", type(x).__name__)
-        made = x.view(numpy.uint8) if x.itemsize == 1 else None
-    if made is None or made.ndim < 2:
-        raise invalid(argument, "elements of one byte in two or more dimensions", f"{x.dtype} of shape {tuple(x.shape)}")
-    return made
+        bits, size = numpy.uint8, x.itemsize
+    if size != 1 or x.ndim < least:
+        raise invalid(argument, f"elements of one byte in {least} or more dimensions", f"{x.dtype} of shape {tuple(x.shape)}")
+    return x.view(bits)
 
 
 def swizzle_scales(scales: Any) -> Any:
@@ -93,7 +94,7 @@ def swizzle_scales(scales: Any) -> Any:
     order themselves.
     Errors: InvalidError for another type or one dimension.
     """
-    given = _as_matrix_of_bytes(scales, "scales")
+    given = _byte_elements(scales, "scales", 2)
     *outer, m, count = given.shape
     rows, columns = -(-m // _CHUNK_ROWS), -(-count // _CHUNK_SCALES)
     padded = _bytes_like(given, (*outer, rows * _CHUNK_ROWS, columns * _CHUNK_SCALES))
@@ -113,13 +114,12 @@ def pack_elements(codes: Any, dtype: Any = None) -> Any:
     Result: uint8 (..., K * bits / 8), the first element in the lowest bits of the first byte. K fills whole bytes.
     Errors: InvalidError, which names the argument.
     """
-    if len(getattr(codes, "shape", None) or ()) < 1:
-        raise invalid("codes", "an array of NumPy or torch with one dimension or more", type(codes).__name__)
+    given = _byte_elements(codes, "codes", 1)
     name = _name_of(codes.dtype if dtype is None else dtype)
     bits = _BITS[name]
     if bits == 8:
         raise invalid("dtype", "e2m1, e3m2 or e2m3", name)
-    given = _as_matrix_of_bytes(codes[None] if hasattr(codes, "__getitem__") else codes, "codes")[0] & ((1 << bits) - 1)
+    given = given & ((1 << bits) - 1)
     unit = 2 if bits == 4 else 4  # elements that fill whole bytes
     if given.shape[-1] % unit != 0:
         raise invalid("codes", f"rows of a multiple of {unit} elements", tuple(given.shape))
