@@ -92,7 +92,7 @@ void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation&
   made.excluded.push_back({reason, {config}});
 }
 
-/// Why the rules chose: the averages that they look at.
+/// Why this config: the model for sizes that it assumes, or rules on the same averages.
 std::string because(const GroupedProblem& p, const Explanation& made) {
   // Of masked groups the host knows the room for rows, not how many there are.
   const std::string sizes = p.encoding == GroupEncoding::masked
@@ -101,20 +101,21 @@ std::string because(const GroupedProblem& p, const Explanation& made) {
                                               p.total_rows() / std::max<std::int64_t>(p.groups, 1));
   const auto at = std::find_if(made.ranking.begin(), made.ranking.end(),
                                [&](const RankedConfig& r) { return r.config == made.chosen.config; });
-  if (!made.measured)
+  if (!made.measured || at == made.ranking.begin())
     return fmt::format("the least modelled time of {} configs for {}{}", made.ranking.size(), sizes, caveat(made));
-  return fmt::format("rules on the shape, measured on an H200: {}; number {} of {} by modelled time", sizes,
-                     at - made.ranking.begin() + 1, made.ranking.size());
+  return fmt::format("{}; {}; number {} of {} by modelled time",
+                     made.emulated ? "the emulated device chooses among the configs whose modules are shipped"
+                                   : "the request leaves no choice among those of the list",
+                     sizes, at - made.ranking.begin() + 1, made.ranking.size());
 }
 
 /// The configs of the family by modelled time, and those that this problem or these options exclude.
 Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions& options,
                                const ops::LaunchTarget& target) {
-  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target));
   const GroupedProblem& p = decision.problem;
   Explanation made = explanation_for(options, target);
-  select::GroupedRequest request{.config = options.config, .sms = made.sms, .batch_invariant = options.batch_invariant};
-  if (made.sms < target.sms && request.config.sm90.occupancy == 0) request.config.sm90.occupancy = 1;
+  const select::GroupedRequest request = ops::grouped_request(options, target.sms);
   made.chosen = ranked(decision.config, select::cost_of(p, select::assumed_sizes(p), decision.config, made.sms));
   select::Ranking all = select::rank(p, request);
   for (const select::Candidate& candidate : all.candidates)
@@ -151,29 +152,25 @@ Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions
   return made;
 }
 
-ops::LaunchTarget target_of(const Device& device) {
-  return {device.info().sms, device.info().emulated, device.info().arch};
-}
-
 }  // namespace
 
 Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
-  return explain_on(problem, options, target_of(device));
+  return explain_on(problem, options, ops::target_of(device));
 }
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, ops::typical_target(options));
 }
 Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
-  return explain_on(problem, options, target_of(device));
+  return explain_on(problem, options, ops::target_of(device));
 }
 Result<Explanation> explain(const GroupedProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, ops::typical_target(options));
 }
 Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
-  return explain_on(problem, options, target_of(device));
+  return explain_on(problem, options, ops::target_of(device));
 }
 Result<Explanation> explain(const KGroupedProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, ops::typical_target(options));

@@ -30,9 +30,8 @@ Result<void> GemmPlan::run(const GemmOperands& operands, Stream stream) const {
 std::optional<EmuStats> GemmPlan::last_stats() const { return impl_->adapter->last_stats(); }
 
 Result<GemmPlan> plan_gemm(const Device& device, const GemmProblem& problem, const GemmOptions& asked) {
-  const DeviceInfo& info = device.info();
-  WW_TRY(const GemmOptions options, ops::for_arch(asked, info.arch));
-  WW_TRY(const ops::Decision decision, ops::decide(problem, options, {info.sms, info.emulated, info.arch}));
+  WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
+  WW_TRY(const ops::Decision decision, ops::decide(problem, options, ops::target_of(device)));
   GemmPlan::Impl made;
   WW_TRY(made.adapter, adapters::GemmAdapter::create(device, decision.problem, decision.config, options));
   return GemmPlan(std::make_shared<const GemmPlan::Impl>(std::move(made)));

@@ -15,6 +15,10 @@ struct LaunchTarget {
   Arch arch = kDefaultArch;
 };
 
+inline LaunchTarget target_of(const Device& device) {
+  const DeviceInfo& info = device.info();
+  return {info.sms, info.emulated, info.arch};
+}
 /// Returns the device that is assumed where a question precedes the choice of one: an H200, or a B200 where the arch of
 /// the config is sm100.
 inline LaunchTarget typical_target(const GemmOptions& options) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "launch/k_groups.hpp"
+#include "ops/gemm_choice.hpp"
+#include "select/grouped_ranking.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
 
@@ -13,7 +15,10 @@ struct GroupedDecision {
   GroupedProblem problem;  // with explicit strides
   GemmConfig config;       // resolved
 };
-Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, int sms);
+Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, const LaunchTarget& target);
+
+/// Returns what the model ranks for these options on a device with so many SMs.
+select::GroupedRequest grouped_request(const GemmOptions& options, int sms);
 
 struct KGroupedDecision {
   GemmProblem batch;  // the dense products that the groups are, with explicit strides

@@ -14,7 +14,17 @@
 
 namespace ww {
 
-Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
+select::GroupedRequest ops::grouped_request(const GemmOptions& options, int sms) {
+  select::GroupedRequest request{.config = options.config,
+                                 .sms = options.sms > 0 ? min(options.sms, sms) : sms,
+                                 .batch_invariant = options.batch_invariant};
+  // One CTA per SM; otherwise the device would spread the CTAs over more SMs than the caller allowed.
+  if (request.sms < sms && request.config.sm90.occupancy == 0) request.config.sm90.occupancy = 1;
+  return request;
+}
+
+Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const GemmOptions& options,
+                                         const LaunchTarget& target) {
   WW_CHECK(ops::check_majors(problem.a, Major::k, problem.b, problem.b_major, options.config.arch));
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
   WW_CHECK(ops::check_sms(options.sms, 0));
@@ -25,18 +35,17 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
   if (const KGroups& k_groups = options.config.k_groups; k_groups != KGroups{})
     return ops::config_failure(options.config, k_groups.capacity != 0 ? "k_groups" : "k_packing",
                                "what groups of rows have: 0 or joint");
-  const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
-  GemmConfig requested = options.config;
-  // One CTA per SM; otherwise the device would spread the CTAs over more SMs than the caller allowed.
-  if (resident < sms && requested.sm90.occupancy == 0) requested.sm90.occupancy = 1;
-  GemmConfig config = select::choose_grouped(checked, requested, resident);
+  const select::GroupedRequest request = grouped_request(options, target.sms);
+  // The rules take configs whose modules are shipped, so that an emulated device needs no compiler.
+  GemmConfig config = target.emulated ? select::choose_grouped(checked, request.config, request.sms)
+                                      : select::best_grouped(checked, request);
   if (options.batch_invariant && config.sm90.tile_scheduler == TileScheduler::split_k) {
     if (options.config.sm90.tile_scheduler == TileScheduler::split_k)
       return failure(ErrorCode::unsupported, "config, tile_scheduler",
                      "auto, static or dynamic: batch_invariant excludes splits of K", "split-k");
     GemmConfig whole = options.config;  // a variant that the caller requests is not split
     whole.row_groups.variant = GroupedVariant::ragged;
-    config = select::choose_grouped(checked, whole, resident);
+    config = select::choose_grouped(checked, whole, request.sms);
   }
   WW_CHECK(ops::validate(config, checked));
   WW_CHECK(ops::check_sms(options.sms, config::cluster_of(config).size()));
@@ -47,7 +56,7 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
 }
 
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(ops::decide(problem, options, ops::typical_target(options).sms));
+  WW_CHECK(ops::decide(problem, options, ops::typical_target(options)));
   return {};
 }
 
@@ -69,7 +78,7 @@ std::optional<EmuStats> GroupedPlan::last_stats() const { return impl_->adapter-
 
 Result<GroupedPlan> plan_grouped(const Device& device, const GroupedProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
-  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, device.info().sms));
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, ops::target_of(device)));
   GroupedPlan::Impl made;
   WW_TRY(made.adapter, adapters::GroupedAdapter::create(device, decision.problem, decision.config, options));
   return GroupedPlan(std::make_shared<const GroupedPlan::Impl>(std::move(made)));

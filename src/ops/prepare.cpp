@@ -61,7 +61,7 @@ Result<Needed> needed(const GemmProblem& problem, const GemmOptions& asked, cons
 
 Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& asked, const ops::LaunchTarget& target) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, target.arch));
-  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target));
   return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 

@@ -13,26 +13,65 @@ namespace ww::select {
 namespace {
 
 constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowBytes;
-constexpr std::size_t kMostShares = 24;
+constexpr std::size_t kMostShares = 12;
+constexpr double kRounding = 1e-9;
 
 /// A kind of tile of a launch: how many there are, and what one takes in microseconds at the full clock.
 struct Tiles {
   double count = 0, rows = 0;  // tokens that it holds
   double neighbours = 0;       // token tiles of one weight tile
-  double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0, loads = 0;
-  double total() const { return tensor + shared + issue + promotion + epilogue; }
+  // Time of the products, of waits for operands beyond it, of issue and promotion, of the epilogue.
+  double tensor = 0, wait = 0, issue = 0, epilogue = 0;
+  double busy = 0;  // of the busiest resource of an SM, which CTAs beside each other share
+  double total() const { return tensor + wait + issue + epilogue; }
 };
 
-double exposed_promotion(const GemmConfig& c, const GroupedConstants& k) {
-  if (c.sm90.consumer_warpgroups == 3) return k.promotion_three;
-  if (c.sm90.consumer_warpgroups == 1) return k.promotion_one;
-  const int m_side = c.row_groups.variant == GroupedVariant::ragged ? c.tile.n : c.tile.m;
-  return m_side > 2 * config::kWarpgroupRows ? k.promotion_wide : k.promotion_two;
+bool is_raster(const GemmConfig& c) {
+  return c.row_groups.variant == GroupedVariant::contiguous || c.row_groups.variant == GroupedVariant::masked;
+}
+
+/// The clocks of a k-block of a tile beside its products. `warpgroups` of 0: any number.
+struct TileClocks {
+  int m, n, warpgroups;
+  double GroupedConstants::*clocks;
+};
+constexpr TileClocks kRagged[] = {
+    {128, 256, 2, &GroupedConstants::ragged_128x256},   {64, 256, 2, &GroupedConstants::ragged_64x256},
+    {32, 256, 2, &GroupedConstants::ragged_32x256},     {128, 128, 2, &GroupedConstants::ragged_128x128},
+    {64, 128, 2, &GroupedConstants::ragged_64x128},     {32, 128, 2, &GroupedConstants::ragged_32x128},
+    {64, 128, 1, &GroupedConstants::ragged_64x128_one}, {32, 128, 1, &GroupedConstants::ragged_32x128_one},
+    {128, 64, 1, &GroupedConstants::ragged_128x64},     {64, 64, 1, &GroupedConstants::ragged_64x64},
+    {32, 64, 1, &GroupedConstants::ragged_32x64}};
+constexpr TileClocks kRaster[] = {
+    {128, 256, 0, &GroupedConstants::raster_128x256}, {192, 192, 0, &GroupedConstants::raster_192x192},
+    {128, 192, 0, &GroupedConstants::raster_128x192}, {256, 128, 0, &GroupedConstants::raster_256x128},
+    {192, 128, 0, &GroupedConstants::raster_192x128}, {128, 128, 0, &GroupedConstants::raster_128x128},
+    {64, 256, 0, &GroupedConstants::raster_64x256},   {64, 128, 0, &GroupedConstants::raster_64x128},
+    {128, 64, 0, &GroupedConstants::raster_128x64},   {64, 64, 0, &GroupedConstants::raster_64x64}};
+constexpr TileClocks kScaled[] = {
+    {256, 128, 0, &GroupedConstants::scaled_256x128}, {192, 128, 0, &GroupedConstants::scaled_192x128},
+    {128, 128, 0, &GroupedConstants::scaled_128x128}, {64, 128, 0, &GroupedConstants::scaled_64x128},
+    {128, 64, 0, &GroupedConstants::scaled_128x64},   {64, 64, 0, &GroupedConstants::scaled_64x64}};
+
+/// Returns the clocks of the tile, or of the nearest one that was measured.
+template <std::size_t kCount>
+double clocks_of(const TileClocks (&tiles)[kCount], const GemmConfig& c, const GroupedConstants& k) {
+  const auto distance = [&](const TileClocks& t) {
+    return std::abs(std::log2(1.0 * c.tile.m / t.m)) + std::abs(std::log2(1.0 * c.tile.n / t.n)) +
+           (t.warpgroups != 0 && t.warpgroups != c.sm90.consumer_warpgroups ? 0.5 : 0);
+  };
+  return k.*std::min_element(std::begin(tiles), std::end(tiles), [&](const TileClocks& a, const TileClocks& b) {
+              return distance(a) < distance(b);
+            })->clocks;
+}
+double block_clocks(const GemmConfig& c, const GroupedConstants& k) {
+  if (!is_raster(c)) return clocks_of(kRagged, c, k);
+  return config::promotes(c) ? clocks_of(kScaled, c, k) : clocks_of(kRaster, c, k);
 }
 
 /// Returns how many tokens the instructions of a tile with `rows` cover.
 double covered(const GemmConfig& c, double rows) {
-  const int whole = static_cast<int>(std::ceil(rows));
+  const int whole = static_cast<int>(std::ceil(rows - kRounding));
   if (c.row_groups.variant == GroupedVariant::ragged)
     return config::token_width(config::token_class(std::clamp(whole, 1, c.tile.m)));
   if (c.row_groups.variant == GroupedVariant::descriptors) return c.tile.m;
@@ -41,52 +80,118 @@ double covered(const GemmConfig& c, double rows) {
   return std::min<double>(c.tile.m, 1.0 * each * ceil_div(whole, each));
 }
 
-Tiles tile_of(const GemmConfig& c, double rows, double k_blocks, const GroupedConstants& k) {
-  const bool raster =
-      c.row_groups.variant == GroupedVariant::contiguous || c.row_groups.variant == GroupedVariant::masked;
+/// Returns the boxes of 64, 32, 16 and 8 tokens that fill `width`.
+double boxes_of(double width) {
+  int boxes = 0, left = static_cast<int>(width);
+  for (int box = 64; box >= 8; box /= 2) boxes += left / box, left %= box;
+  return boxes;
+}
+
+/// `tile_clocks`: block_clocks() of `c`. `sharing`: how many CTAs of a cluster load one tile of weights together, on
+/// average.
+Tiles tile_of(const GemmConfig& c, double tile_clocks, double rows, double sharing, double k_blocks,
+              const GroupedConstants& k) {
+  const bool raster = is_raster(c), ragged = c.row_groups.variant == GroupedVariant::ragged;
   const double width = covered(c, rows), weights = c.tile.n, outputs = width * weights;
   const bool swapped = !raster && std::fmod(width, config::kWarpgroupRows) != 0;
   const double m_side = swapped ? weights : width, n_side = swapped ? width : weights;
   constexpr double kRow = config::kRowBytes;
   const double tensor = outputs / kOutputsPerClock;
   const double read = kRow * std::ceil(m_side / config::kWarpgroupRows) * (config::kWarpgroupRows + n_side);
-  const double stage = kRow * (rows + weights);
-  const double shared = (read + stage) / k.shared_bytes_per_clock;
-  const double asked = kRow * (rows + weights / c.cluster.m);
-  const double busy = std::max({tensor, shared, asked / k.load_bytes_per_clock});
-  const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.sm90.stages - 1));
-  const double block_us = k_blocks / (kH200.ghz * 1e3);
-  Tiles t{.rows = rows};
-  t.tensor = tensor * block_us;
-  t.shared = (slowest - tensor) * block_us;
-  t.loads = asked / 64 * block_us;
-  double issue = k.block_clocks + k.cluster_clocks * (c.cluster.m - 1);
+  // Pairs load whole boxes, so that each CTA expects the same bytes.
+  const double loaded = c.cluster.m > 1 ? c.tile.m : width;
+  const double shared = (read + kRow * (loaded + weights)) / k.shared_bytes_per_clock;
+  const double load = kRow * (loaded + weights / sharing) / k.load_bytes_per_clock;
+  double issue = tile_clocks + k.pair_clocks * (c.cluster.m - 1), sums = 0;
   if (config::promotes(c)) {
-    issue += swapped ? k.swapped_clocks + k.token_clocks * width : k.scale_clocks;
-    t.promotion = exposed_promotion(c, k) * outputs / kH200.fma_per_clock * block_us;
+    sums = outputs / kH200.fma_per_clock;
+    if (!raster) issue += swapped ? k.swapped_clocks + k.token_clocks * width : k.scale_clocks;
   }
-  t.issue = issue * block_us;
-  const double d_kib = rows * config::output_columns(c.epilogue, c.tile.n) * bytes_of(c.operands.d) / 1024;
-  t.epilogue =
-      ((raster ? k.raster_tile_clocks : k.ragged_tile_clocks) + k.store_clocks_per_kib * d_kib) / (kH200.ghz * 1e3);
+  const double products = std::max(tensor, shared), compute = products + issue;
+  const double refill = (compute + load + k.ring_clocks) / c.sm90.stages;
+  const double producer =
+      raster ? k.raster_load_clocks : k.ragged_load_clocks + (ragged ? k.box_clocks * (boxes_of(width) - 1) : 0);
+  const double block = std::max({compute, load, refill, producer});
+  const double clocks_per_us = kH200.ghz * 1e3, block_us = k_blocks / clocks_per_us;
+  const double d_kib =
+      rows * config::output_columns(c.epilogue, c.tile.n) * bytes_of(c.operands.d) / 1024 / c.sm90.consumer_warpgroups;
+  Tiles t{.rows = rows};
+  t.tensor = tensor * block_us, t.issue = issue * block_us, t.wait = (block - tensor - issue) * block_us;
+  t.busy = std::max({products, load, sums}) * block_us;
+  t.epilogue = ((raster ? k.raster_tile_clocks + k.raster_store_clocks * d_kib
+                        : k.ragged_tile_clocks + k.ragged_store_clocks * d_kib) +
+                (c.cluster.m > 1 ? k.pair_tile_clocks : 0)) /
+               clocks_per_us;
   return t;
 }
 
-/// Adds the tiles of `groups` groups with `rows` rows each.
+/// Adds the tiles of `share`. Every group has `rows` rows.
 void add_tiles(const GemmConfig& c, const GroupShare& share, double tiles_n, double k_blocks, const GroupedConstants& k,
                std::vector<Tiles>& tiles) {
-  const double step = c.tile.m * c.cluster.m, of_group = std::ceil(share.rows / step) * c.cluster.m;
   if (share.rows <= 0 || share.groups <= 0) return;
+  const double of_group = std::ceil(share.rows / c.tile.m - kRounding), clocks = block_clocks(c, k);
+  // Neighbours in a cluster share weights if they belong to one group.
+  const double sharing = c.cluster.m > 1 ? 1 + (of_group - 1) / of_group : 1;
   const auto add = [&](double count, double rows) {
-    Tiles t = tile_of(c, rows, k_blocks, k);
+    if (count <= 0) return;
+    Tiles t = tile_of(c, clocks, rows, sharing, k_blocks, k);
     t.count = count * share.groups * tiles_n, t.neighbours = of_group;
     tiles.push_back(t);
   };
-  if (c.row_groups.variant == GroupedVariant::ragged) return add(of_group, share.rows / of_group);
-  const double whole = std::floor(share.rows / c.tile.m), rest = share.rows - whole * c.tile.m;
-  if (whole > 0) add(whole, c.tile.m);
-  // The second tile of a pair runs, though it may have no rows.
-  if (of_group > whole) add(of_group - whole, rest > 0 ? rest : 1);
+  if (!is_raster(c)) return add(of_group, share.rows / of_group);
+  // The kernel spreads parts of one consumer warpgroup each evenly over the tiles of a group.
+  const double part = 1.0 * c.tile.m / c.sm90.consumer_warpgroups, parts = std::ceil(share.rows / part - kRounding);
+  const double each = std::floor(parts / of_group), more = parts - each * of_group;
+  const double in_part = share.rows / parts;
+  add(more, (each + 1) * in_part), add(of_group - more, each * in_part);
+}
+
+/// The launch: all of its tiles together.
+struct Launch {
+  double count = 0, tensor = 0, wait = 0, issue = 0, epilogue = 0, busy = 0, longest = 0, rows = 0, l2_rows = 0;
+  double total() const { return tensor + wait + issue + epilogue; }
+};
+Launch launch_of(const GemmConfig& c, const std::vector<Tiles>& tiles) {
+  Launch sum;
+  for (const Tiles& t : tiles) {
+    sum.count += t.count, sum.tensor += t.count * t.tensor, sum.wait += t.count * t.wait;
+    sum.issue += t.count * t.issue, sum.epilogue += t.count * t.epilogue, sum.busy += t.count * t.busy;
+    sum.rows += t.count * t.rows, sum.longest = std::max(sum.longest, t.total());
+    // Sixteen neighbours work on the token tiles of few weight tiles at once, and share their reads.
+    const double fast = std::min(t.neighbours, kH200.sharing_ctas);
+    sum.l2_rows += t.count * (t.rows * std::max(1.0, fast / c.cluster.m) + c.tile.n * kH200.sharing_ctas / fast) /
+                   kH200.sharing_ctas;
+  }
+  return sum;
+}
+
+/// Returns the bytes that come from HBM a second time, because L2 does not hold them so long: rows of a group for each
+/// weight tile that is done with all of them, or weights for each sixteen token tiles of it.
+double bytes_again(const GroupedProblem& p, const GemmConfig& c, const std::vector<Tiles>& tiles, double tiles_n,
+                   const GroupedConstants& k) {
+  const double held = k.l2_mbytes * 1e6, line = static_cast<double>(p.k * bytes_of(p.a)), n = static_cast<double>(p.n);
+  double again = 0;
+  for (const Tiles& t : tiles) {
+    const double token_tiles = t.count / tiles_n;
+    if (!is_raster(c)) {
+      const double missed = std::max(0.0, 1 - held / (t.rows * t.neighbours * line));
+      again += missed * token_tiles * t.rows * (tiles_n - 1) * line / 2;
+    } else if (t.neighbours > kH200.sharing_ctas) {
+      const double missed = std::max(0.0, 1 - held / ((n + t.rows * kH200.sharing_ctas) * line));
+      again += missed * token_tiles * (1 / kH200.sharing_ctas - 1 / t.neighbours) * n * line;
+    }
+  }
+  return again;
+}
+
+double launch_us(const GroupedProblem& p, const GemmConfig& c, const GroupedConstants& k) {
+  const double tables = static_cast<double>(p.groups) / 128;
+  double us = is_raster(c) ? k.raster_us + k.raster_list_us * tables : k.ragged_us + k.ragged_list_us * tables;
+  if (c.row_groups.variant == GroupedVariant::descriptors) us += k.update_us;
+  if (c.sm90.tile_scheduler == TileScheduler::dynamic) us += k.dynamic_us;
+  if (c.sm90.occupancy > 1) us += k.occupancy_us;
+  if (c.cluster.m > 1) us += k.pair_us;
+  return us + k.split_us * std::log2(std::max(1.0, 1.0 * c.cluster.k));
 }
 
 }  // namespace
@@ -118,74 +223,48 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
              const GroupedConstants& k) {
   if (config::is_sm100(c)) return sm100_grouped_cost(p, sizes, c, sms);
   Cost cost;
-  const bool raster =
-      c.row_groups.variant == GroupedVariant::contiguous || c.row_groups.variant == GroupedVariant::masked;
-  cost[Term::fill_drain] = k.launch_us + (raster ? k.raster_us : 0);
-  if (c.row_groups.variant == GroupedVariant::descriptors) cost[Term::fill_drain] += k.update_us;
+  cost[Term::fill_drain] = launch_us(p, c, k);
   const int split = max(1, c.cluster.k), in_cluster = c.cluster.m * split, occupancy = max(1, c.sm90.occupancy);
-  cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
   const double k_blocks = static_cast<double>(ceil_div(p.k, std::int64_t{c.tile.k}));
   const double tiles_n = static_cast<double>(ceil_div(p.n, std::int64_t{c.tile.n}));
   std::vector<Tiles> tiles;
   tiles.reserve(2 * sizes.size());
   for (const GroupShare& share : sizes) add_tiles(c, share, tiles_n, std::ceil(k_blocks / split), k, tiles);
   if (tiles.empty()) return cost;
-
-  // Tiles of the average CTA; `exact` has neither edges nor instructions for rows that no group has.
-  const double ctas = 1.0 * resident_ctas(in_cluster, max(sms, in_cluster)) / split;
-  Tiles sum;
-  double count = 0, longest = 0, own_rows = 0, together = 0, groups = 0, rows = 0, shares = 0;
-  for (const Tiles& t : tiles) {
-    sum.tensor += t.count * t.tensor, sum.shared += t.count * t.shared, sum.issue += t.count * t.issue;
-    sum.promotion += t.count * t.promotion, sum.epilogue += t.count * t.epilogue, sum.loads += t.count * t.loads;
-    count += t.count, longest = std::max(longest, t.total());
-    // Sixteen neighbours work on the token tiles of few weight tiles at once.
-    const double fast = std::min(t.neighbours, kH200.sharing_ctas);
-    own_rows += t.count * (t.rows + c.tile.n / c.cluster.m);
-    together += t.count * (t.rows * std::max(1.0, fast / c.cluster.m) + c.tile.n * kH200.sharing_ctas / fast) /
-                kH200.sharing_ctas;
-    shares += t.count * t.rows;
-  }
-  for (const GroupShare& share : sizes) groups += share.groups, rows += share.groups * share.rows;
+  const Launch sum = launch_of(c, tiles);
 
   // CTAs of one SM hide each other's waits, but not what keeps a resource busy.
-  const double mean = sum.total() / count, per_sm = ctas * occupancy;
-  const double busy = std::max(sum.tensor + sum.shared, sum.total() / occupancy) / count;
-  const double units = count / per_sm;
-  const double in_use = std::min(1.0 * occupancy, std::max(1.0, count / ctas));
-  const double step = std::max(mean, busy * in_use);  // from a tile of a CTA to its next
-  const double wait = c.sm90.tile_scheduler == TileScheduler::dynamic ? k.uneven_wait : k.static_wait;
-  const double waves = units <= 1 ? 1 : units + wait * (std::ceil(units - 1e-9) - units);
-  cost.waves = static_cast<int>(std::ceil(units));
+  const double ctas = 1.0 * resident_ctas(in_cluster, max(sms, in_cluster)) / split, per_sm = ctas * occupancy;
+  const double mean = sum.total() / sum.count, units = sum.count / per_sm;
+  const double in_use = std::min(1.0 * occupancy, std::max(1.0, sum.count / ctas));
+  const double step = std::max(mean, sum.busy / sum.count * in_use);  // from a tile of a CTA to its next
+  const double waves = std::max(1.0, std::ceil(units - kRounding));
+  cost.waves = static_cast<int>(waves);
   cost.resident = static_cast<int>(per_sm) * split;
   const double scale = step / mean / per_sm;
-  cost[Term::tensor] = sum.tensor * scale, cost[Term::shared] = sum.shared * scale;
-  cost[Term::issue] = sum.issue * scale, cost[Term::promotion] = sum.promotion * scale;
-  cost[Term::epilogue] = sum.epilogue * scale;
-  cost[Term::last_wave] = (waves - units) * step;
-  if (waves * step < longest) cost[Term::last_wave] += longest - waves * step;
+  cost[Term::tensor] = sum.tensor * scale, cost[Term::shared] = sum.wait * scale;
+  cost[Term::issue] = sum.issue * scale, cost[Term::epilogue] = sum.epilogue * scale;
+  const double last = std::max(waves * step, sum.longest);
+  cost[Term::last_wave] = last - units * step;
   if (split > 1)
-    cost[Term::sums] = waves * (k.split_exchange_us + (split - 1) * 4.0 * covered(c, shares / count) * c.tile.n /
-                                                          (k.dsmem_bytes_per_clock * kH200.ghz * 1e3));
-  const double sm_us = std::max(waves * step, longest) + cost[Term::sums];
+    cost[Term::sums] = waves * (split - 1) * 4.0 * covered(c, sum.rows / sum.count) * c.tile.n /
+                       (k.dsmem_bytes_per_clock * kH200.ghz * 1e3);
+  const double sm_us = last + cost[Term::sums];
 
-  const double row_bytes = config::kRowBytes * k_blocks, element = bytes_of(p.a);
-  const double l2_bytes = (together + k.lag * (own_rows - together)) * row_bytes;
-  const double d_bytes = rows * static_cast<double>(config::output_columns(p.epilogue, p.n)) * bytes_of(p.d);
-  const double once = (groups * static_cast<double>(p.n) + rows) * static_cast<double>(p.k) * element;
-  cost.hbm_bytes = once + d_bytes;
-  const double stage_bytes = (shares / count + c.tile.n) * config::kRowBytes;
-  const double in_flight = std::min(1.0, units) * cost.resident * c.sm90.stages * stage_bytes *
-                           std::min(1.0, once / std::max(1.0, own_rows * row_bytes) * std::max(1.0, units));
-  const double hbm_rate =
-      in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
-  const auto raised = [&](double us) { return std::pow(us, k.memory_overlap); };
-  const double all = raised(sm_us) + raised(l2_bytes / k.l2_bytes_per_us) + raised(cost.hbm_bytes / hbm_rate);
-  cost[Term::memory] = std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
+  double groups = 0, rows = 0;
+  for (const GroupShare& share : sizes) groups += share.groups, rows += share.groups * share.rows;
+  const double columns = static_cast<double>(config::output_columns(p.epilogue, p.n));
+  const double once = (groups * static_cast<double>(p.n) + rows) * static_cast<double>(p.k * bytes_of(p.a));
+  cost.hbm_bytes = once + bytes_again(p, c, tiles, tiles_n, k) + rows * columns * bytes_of(p.d);
+  const double overlap =
+      k.overlap + (k.overlap_one - k.overlap) / std::max(1.0, units) + k.overlap_few * std::max(0.0, 1 - units);
+  const auto raised = [&](double us) { return std::pow(us, overlap); };
+  const double all = raised(sm_us) + raised(sum.l2_rows * config::kRowBytes * k_blocks / k.l2_bytes_per_us) +
+                     raised(cost.hbm_bytes / k.hbm_bytes_per_us);
+  cost[Term::memory] = std::max(0.0, std::pow(all, 1 / overlap) - sm_us);
 
   // The power limit reduces the clock until the dynamic power fits.
-  const double products = sum.tensor * (is_fp8(p.a) ? k.power_fp8 : k.power_16);
-  const double power = (products + sum.loads * k.power_load) * split / sms / cost.total();
+  const double power = sum.tensor * (is_fp8(p.a) ? k.power_fp8 : k.power_16) * split / sms / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
   return cost;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "select/fault_text.hpp"
+#include "select/grouped_configs.hpp"
 #include "select/grouped_list.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -21,6 +22,15 @@ std::string objection(const GroupedProblem& p, const GemmConfig& c, const Groupe
   if (config::cluster_of(c).size() > request.sms) return "cluster: more CTAs than the SMs that may be used";
   if (!config::fits_halves(c, p.n)) return "tile (n): halves of SwiGLU's tile within 128 columns that share a scale";
   return "";
+}
+
+bool has_own_shape(const GemmConfig& c) {
+  return c.tile.m || c.tile.n || c.tile.k || c.cluster.m || c.cluster.n || c.cluster.k || c.sm90.stages ||
+         c.sm90.consumer_warpgroups || c.sm90.occupancy > 1;
+}
+bool is_for_descriptors(const GemmConfig& c) {
+  return c.row_groups.variant == GroupedVariant::descriptors || c.sm90.tile_scheduler == TileScheduler::horizontal ||
+         c.sm90.tile_scheduler == TileScheduler::vertical;
 }
 
 }  // namespace
@@ -41,6 +51,14 @@ Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
   std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); });
   return ranking;
+}
+
+GemmConfig best_grouped(const GroupedProblem& problem, const GroupedRequest& request) {
+  const GemmConfig& asked = request.config;
+  if (asked.arch == Arch::sm90 && !has_own_shape(asked) && !is_for_descriptors(asked))
+    if (const Ranking ranking = rank(problem, request); !ranking.candidates.empty())
+      return ranking.candidates.front().config;
+  return choose_grouped(problem, asked, request.sms);
 }
 
 }  // namespace ww::select

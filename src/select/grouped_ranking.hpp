@@ -19,4 +19,8 @@ struct GroupedRequest {
 /// own has none but that of `grouped_list()`.
 Ranking rank(const GroupedProblem& problem, const GroupedRequest& request);
 
+/// Returns the config with the least modelled time. A request with a shape of its own, one for variant descriptors and
+/// one for an arch whose groups have no list get what choose_grouped() makes of them.
+GemmConfig best_grouped(const GroupedProblem& problem, const GroupedRequest& request);
+
 }  // namespace ww::select

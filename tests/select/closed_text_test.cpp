@@ -16,6 +16,7 @@
 #include "ops/gemm_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "select/grouped_configs.hpp"
+#include "select/grouped_ranking.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/fields.hpp"
 #include "warpwright/config/group_encoding.hpp"
@@ -126,7 +127,8 @@ int row_groups(Draw& draw) {
   const auto problem = ops::validate(p);
   if (!problem) return 0;
   const auto choose = [&](const GemmConfig& given, const ops::LaunchTarget& there) {
-    return select::choose_grouped(*problem, given, there.sms);
+    return there.emulated ? select::choose_grouped(*problem, given, there.sms)
+                          : select::best_grouped(*problem, {.config = given, .sms = there.sms});
   };
   const GemmConfig config = choose(request, kPlaces[draw.below(3)]);
   if (!ops::validate(config, *problem)) return 0;

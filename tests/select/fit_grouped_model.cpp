@@ -18,15 +18,19 @@ namespace {
 using namespace ww;
 using namespace ww::testing;
 
-/// The time of a choice over the best: the geometric mean, the worst, and how many are within 3 % of the best.
+/// The time of a choice over the best: the geometric mean, the worst, how many are within 3 % of the best, and how many
+/// are more than 8 % behind it.
 struct Loss {
   double logs = 0, worst = 1;
-  int cases = 0, near = 0;
-  void add(double ratio) { logs += std::log(ratio), worst = std::max(worst, ratio), near += ratio <= 1.03, ++cases; }
+  int cases = 0, near = 0, far = 0;
+  void add(double ratio) {
+    logs += std::log(ratio), worst = std::max(worst, ratio), near += ratio <= 1.03;
+    far += ratio > 1.08, ++cases;
+  }
   std::string text() const {
     return cases == 0 ? "none"
-                      : fmt::format("mean {:.3f}, worst {:.3f}, {} of {} within 3 %", std::exp(logs / cases), worst,
-                                    near, cases);
+                      : fmt::format("mean {:.3f}, worst {:.3f}, of {} {:.0f} % within 3 %, {} more than 8 % behind",
+                                    std::exp(logs / cases), worst, cases, 100.0 * near / cases, far);
   }
 };
 
@@ -53,7 +57,9 @@ void summary(const char* what, const GroupedCases& cases, const GroupedConstants
     const GroupedTime* by_rules = one.find(select::choose_grouped(one.problem, open, kGroupedSms));
     const GroupedTime &by_assumed = taken(one, one.assumed, k), &by_known = taken(one, one.known, k);
     unpaired += by_rules == nullptr;
-    for (const std::string& kind : {one.kind, std::string("all")}) {
+    const std::string masked = one.problem.encoding == GroupEncoding::masked ? " masked" : "";
+    for (const std::string& kind :
+         {std::string("all"), one.kind, one.kind + " " + name_of(one.problem.scale) + masked}) {
       if (by_rules == nullptr) continue;
       rules[kind].add(by_rules->us / one.best);
       assumed[kind].add(by_assumed.us / one.best), known[kind].add(by_known.us / one.best);
@@ -65,8 +71,8 @@ void summary(const char* what, const GroupedCases& cases, const GroupedConstants
   }
   if (unpaired > 0) fmt::print("  {} problems without a time of the rules' config are not compared\n", unpaired);
   for (const auto& [kind, loss] : assumed)
-    fmt::print("  {:<7} rules: {}\n          model: {}\n          model, sizes known: {}\n", kind, rules[kind].text(),
-               loss.text(), known[kind].text());
+    fmt::print("  {:<20} rules: {}\n                       model: {}\n                       known: {}\n", kind,
+               rules[kind].text(), loss.text(), known[kind].text());
 }
 
 /// Returns the problems whose number within their class and recipe is `third` modulo 3, or all others.

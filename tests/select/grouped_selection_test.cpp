@@ -71,13 +71,13 @@ TEST(GroupedList, EveryCandidateCanBePlannedAsPrinted) {
       EXPECT_FALSE(config::fault_of_grouped(candidate.config)) << text;
       const auto parsed = parse_config(text);
       ASSERT_TRUE(parsed) << text;
-      const auto decision = ops::decide(p, {.config = *parsed}, kH200.sms);
+      const auto decision = ops::decide(p, {.config = *parsed}, {});
       ASSERT_TRUE(decision) << decision.error().message;
       EXPECT_EQ(decision->config, candidate.config) << text;
       EXPECT_TRUE(std::isfinite(candidate.cost.total()) && candidate.cost.total() > 0) << text;
     }
     candidates += ranking.candidates.size();
-    const auto chosen = ops::decide(p, {}, kH200.sms);
+    const auto chosen = ops::decide(p, {}, {});
     ASSERT_TRUE(chosen) << chosen.error().message;
     EXPECT_TRUE(can_implement(p, {.config = chosen->config}));
     EXPECT_TRUE(seen.contains(to_text(chosen->config))) << "the list lacks " << to_text(chosen->config);
