@@ -246,19 +246,21 @@ def tried(contender: Contender, action: Any) -> Any:
 
 def measure(contenders: List[Contender], sets: List[Operands], p: Problem, seed: int,
             options: argparse.Namespace) -> Tuple[Dict[str, float], List[str]]:
-    """Fills `us` of those near the fastest; returns the rough time of every config, and clock and power."""
+    """Fills `us` of the first, which is what auto takes, and of those near the fastest; returns the rough time of every
+    config, and clock and power."""
     rows, expected = sampled(p, sets[0])
     for contender in contenders:
         tried(contender, lambda: check(contender, p, sets[0], rows, expected))  # pylint: disable=cell-var-from-loop
     rough = {}
-    for contender in contenders:
+    for contender in contenders[:1] + contenders:  # the first call of all finds a cold device
         seconds = tried(contender, lambda: timed_calls(contender, sets))  # pylint: disable=cell-var-from-loop
         if seconds:
             rough[contender.config] = seconds * 1e6
     if sets[0].a.device.type == "cpu":
         return rough, []
     fastest = min(rough.values(), default=0)
-    racing = [c for c in contenders if c.config in rough and rough[c.config] <= options.slow * fastest]
+    racing = [c for c in contenders
+              if c.config in rough and (c is contenders[0] or rough[c.config] <= options.slow * fastest)]
     calls = round_up(max(2, math.ceil(REPLAY_SECONDS * 1e6 / max(fastest, 1))), len(sets))
     for contender in racing:
         tried(contender, lambda: capture(contender, sets, calls))  # pylint: disable=cell-var-from-loop
@@ -309,11 +311,34 @@ def run_problem(library: Library, pool: Pool, index: int, p: Problem, options: a
 def line_of(result: Dict[str, Any]) -> str:
     times = {e["config"]: e["us"] for e in result["contenders"]}
     best = min(times, key=lambda config: times[config], default="")
-    auto = times.get(result["chosen"], math.nan) / times[best] if times else math.nan
+    auto = auto_loss(result) or math.nan
     short = ",".join(item for item in best.split(",") if item.startswith(("tile", "cluster", "variant", "occ", "split")))
     return (f"{result['class']:<7}{result['recipe']:<7}{'masked ' if result['masked'] else ''}G={result['groups']} "
             f"M={result['rows']} N={result['n']} K={result['k']}: auto {auto:.3f} of {times.get(best, math.nan):.1f} us, "
             f"{len(times)} ran, {len(result['errors'])} did not; {short}")
+
+
+def auto_loss(result: Dict[str, Any]) -> Optional[float]:
+    """The time of what auto takes over the best one's."""
+    times = {e["config"]: e["us"] for e in result["contenders"]}
+    return times[result["chosen"]] / min(times.values()) if result["chosen"] in times else None
+
+
+def class_means(results: List[Dict[str, Any]]) -> List[str]:
+    """What auto loses against the best listed config, for each class and recipe."""
+    kinds: Dict[str, List[float]] = {}
+    for result in results:
+        loss = auto_loss(result)
+        masked = " masked" if result["masked"] else ""
+        for kind in ("all", result["class"], f"{result['class']} {result['recipe']}{masked}"):
+            if loss is not None:
+                kinds.setdefault(kind, []).append(loss)
+    lines = []
+    for kind, losses in sorted(kinds.items()):
+        near, far = sum(x <= 1.03 for x in losses), sum(x > 1.08 for x in losses)
+        lines.append(f"{kind:<21} auto over best: mean {statistics.geometric_mean(losses):.3f}, worst {max(losses):.3f}, of "
+                     f"{len(losses)} {100 * near / len(losses):.0f} % within 3 %, {far} more than 8 % behind")
+    return lines
 
 
 def compile_ahead(options: argparse.Namespace) -> None:
@@ -415,6 +440,7 @@ def main() -> int:
     record["skipped"] = len(problems) - len(record["cases"]) - options.first
     write(record, options.result)
     print(f"{len(record['cases'])} of {len(problems)} problems in {time.monotonic() - start:.0f} s", flush=True)
+    print("\n".join(class_means(record["cases"])), flush=True)
     return 0 if record["cases"] else 1
 
 

@@ -56,6 +56,9 @@ constexpr TileClocks kScaled[] = {
 /// Returns the clocks of the tile, or of the nearest one that was measured.
 template <std::size_t kCount>
 double clocks_of(const TileClocks (&tiles)[kCount], const GemmConfig& c, const GroupedConstants& k) {
+  for (const TileClocks& t : tiles)
+    if (t.m == c.tile.m && t.n == c.tile.n && (t.warpgroups == 0 || t.warpgroups == c.sm90.consumer_warpgroups))
+      return k.*t.clocks;
   const auto distance = [&](const TileClocks& t) {
     return std::abs(std::log2(1.0 * c.tile.m / t.m)) + std::abs(std::log2(1.0 * c.tile.n / t.n)) +
            (t.warpgroups != 0 && t.warpgroups != c.sm90.consumer_warpgroups ? 0.5 : 0);
@@ -116,7 +119,7 @@ Tiles tile_of(const GemmConfig& c, double tile_clocks, double rows, double shari
   const double d_kib =
       rows * config::output_columns(c.epilogue, c.tile.n) * bytes_of(c.operands.d) / 1024 / c.sm90.consumer_warpgroups;
   Tiles t{.rows = rows};
-  t.tensor = tensor * block_us, t.issue = issue * block_us, t.wait = (block - tensor - issue) * block_us;
+  t.tensor = tensor * block_us, t.issue = issue * block_us, t.wait = std::max(0.0, block - tensor - issue) * block_us;
   t.busy = std::max({products, load, sums}) * block_us;
   t.epilogue = ((raster ? k.raster_tile_clocks + k.raster_store_clocks * d_kib
                         : k.ragged_tile_clocks + k.ragged_store_clocks * d_kib) +
@@ -125,11 +128,11 @@ Tiles tile_of(const GemmConfig& c, double tile_clocks, double rows, double shari
   return t;
 }
 
-/// Adds the tiles of `share`. Every group has `rows` rows.
-void add_tiles(const GemmConfig& c, const GroupShare& share, double tiles_n, double k_blocks, const GroupedConstants& k,
-               std::vector<Tiles>& tiles) {
+/// Adds the tiles of `share`, whose groups have `rows` rows each. `clocks`: block_clocks() of `c`.
+void add_tiles(const GemmConfig& c, double clocks, const GroupShare& share, double tiles_n, double k_blocks,
+               const GroupedConstants& k, std::vector<Tiles>& tiles) {
   if (share.rows <= 0 || share.groups <= 0) return;
-  const double of_group = std::ceil(share.rows / c.tile.m - kRounding), clocks = block_clocks(c, k);
+  const double of_group = std::ceil(share.rows / c.tile.m - kRounding);
   // Neighbours in a cluster share weights if they belong to one group.
   const double sharing = c.cluster.m > 1 ? 1 + (of_group - 1) / of_group : 1;
   const auto add = [&](double count, double rows) {
@@ -191,7 +194,8 @@ double launch_us(const GroupedProblem& p, const GemmConfig& c, const GroupedCons
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) us += k.dynamic_us;
   if (c.sm90.occupancy > 1) us += k.occupancy_us;
   if (c.cluster.m > 1) us += k.pair_us;
-  return us + k.split_us * std::log2(std::max(1.0, 1.0 * c.cluster.k));
+  if (c.cluster.k > 1) us += k.split_us + k.deeper_us * std::log2(c.cluster.k / 2.0);
+  return us;
 }
 
 }  // namespace
@@ -229,7 +233,8 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
   const double tiles_n = static_cast<double>(ceil_div(p.n, std::int64_t{c.tile.n}));
   std::vector<Tiles> tiles;
   tiles.reserve(2 * sizes.size());
-  for (const GroupShare& share : sizes) add_tiles(c, share, tiles_n, std::ceil(k_blocks / split), k, tiles);
+  const double clocks = block_clocks(c, k);
+  for (const GroupShare& share : sizes) add_tiles(c, clocks, share, tiles_n, std::ceil(k_blocks / split), k, tiles);
   if (tiles.empty()) return cost;
   const Launch sum = launch_of(c, tiles);
 
@@ -255,7 +260,7 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
   for (const GroupShare& share : sizes) groups += share.groups, rows += share.groups * share.rows;
   const double columns = static_cast<double>(config::output_columns(p.epilogue, p.n));
   const double once = (groups * static_cast<double>(p.n) + rows) * static_cast<double>(p.k * bytes_of(p.a));
-  cost.hbm_bytes = once + bytes_again(p, c, tiles, tiles_n, k) + rows * columns * bytes_of(p.d);
+  cost.hbm_bytes = once + bytes_again(p, c, tiles, tiles_n, k) + rows * columns * bytes_of(p.d) * k.write_share;
   const double overlap =
       k.overlap + (k.overlap_one - k.overlap) / std::max(1.0, units) + k.overlap_few * std::max(0.0, 1 - units);
   const auto raised = [&](double us) { return std::pow(us, overlap); };

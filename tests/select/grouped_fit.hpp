@@ -56,7 +56,9 @@ inline constexpr Constant kGroupedFitted[] = {
     {"dynamic_us", &GroupedConstants::dynamic_us, 0, 3},
     {"occupancy_us", &GroupedConstants::occupancy_us, -3, 3},
     {"pair_us", &GroupedConstants::pair_us, 0, 3},
-    {"split_us", &GroupedConstants::split_us, 0, 3},
+    {"split_us", &GroupedConstants::split_us, 0, 4},
+    {"deeper_us", &GroupedConstants::deeper_us, 0, 3},
+    {"write_share", &GroupedConstants::write_share, 0.5, 4},
     {"ragged_load_clocks", &GroupedConstants::ragged_load_clocks, 0, 1000},
     {"box_clocks", &GroupedConstants::box_clocks, 0, 400},
     {"raster_load_clocks", &GroupedConstants::raster_load_clocks, 0, 1000},
@@ -82,55 +84,81 @@ inline constexpr Constant kGroupedFitted[] = {
     {"power_fp8", &GroupedConstants::power_fp8, 0, 4},
     {"power_16", &GroupedConstants::power_16, 0, 4},
     {"power_share", &GroupedConstants::power_share, 0.1, 1},
-    {"ragged_128x256", &GroupedConstants::ragged_128x256, -200, 900},
-    {"ragged_64x256", &GroupedConstants::ragged_64x256, -200, 900},
-    {"ragged_32x256", &GroupedConstants::ragged_32x256, -200, 900},
-    {"ragged_128x128", &GroupedConstants::ragged_128x128, -200, 900},
-    {"ragged_64x128", &GroupedConstants::ragged_64x128, -200, 900},
-    {"ragged_32x128", &GroupedConstants::ragged_32x128, -200, 900},
-    {"ragged_64x128_one", &GroupedConstants::ragged_64x128_one, -200, 900},
-    {"ragged_32x128_one", &GroupedConstants::ragged_32x128_one, -200, 900},
-    {"ragged_128x64", &GroupedConstants::ragged_128x64, -200, 900},
-    {"ragged_64x64", &GroupedConstants::ragged_64x64, -200, 900},
-    {"ragged_32x64", &GroupedConstants::ragged_32x64, -200, 900},
-    {"raster_128x256", &GroupedConstants::raster_128x256, -200, 900},
-    {"raster_192x192", &GroupedConstants::raster_192x192, -200, 900},
-    {"raster_128x192", &GroupedConstants::raster_128x192, -200, 900},
-    {"raster_256x128", &GroupedConstants::raster_256x128, -200, 900},
-    {"raster_192x128", &GroupedConstants::raster_192x128, -200, 900},
-    {"raster_128x128", &GroupedConstants::raster_128x128, -200, 900},
-    {"raster_64x256", &GroupedConstants::raster_64x256, -200, 900},
-    {"raster_64x128", &GroupedConstants::raster_64x128, -200, 900},
-    {"raster_128x64", &GroupedConstants::raster_128x64, -200, 900},
-    {"raster_64x64", &GroupedConstants::raster_64x64, -200, 900},
-    {"scaled_256x128", &GroupedConstants::scaled_256x128, -200, 900},
-    {"scaled_192x128", &GroupedConstants::scaled_192x128, -200, 900},
-    {"scaled_128x128", &GroupedConstants::scaled_128x128, -200, 900},
-    {"scaled_64x128", &GroupedConstants::scaled_64x128, -200, 900},
-    {"scaled_128x64", &GroupedConstants::scaled_128x64, -200, 900},
-    {"scaled_64x64", &GroupedConstants::scaled_64x64, -200, 900},
+    {"ragged_128x256", &GroupedConstants::ragged_128x256, 0, 900},
+    {"ragged_64x256", &GroupedConstants::ragged_64x256, 0, 900},
+    {"ragged_32x256", &GroupedConstants::ragged_32x256, 0, 900},
+    {"ragged_128x128", &GroupedConstants::ragged_128x128, 0, 900},
+    {"ragged_64x128", &GroupedConstants::ragged_64x128, 0, 900},
+    {"ragged_32x128", &GroupedConstants::ragged_32x128, 0, 900},
+    {"ragged_64x128_one", &GroupedConstants::ragged_64x128_one, 0, 900},
+    {"ragged_32x128_one", &GroupedConstants::ragged_32x128_one, 0, 900},
+    {"ragged_128x64", &GroupedConstants::ragged_128x64, 0, 900},
+    {"ragged_64x64", &GroupedConstants::ragged_64x64, 0, 900},
+    {"ragged_32x64", &GroupedConstants::ragged_32x64, 0, 900},
+    {"raster_128x256", &GroupedConstants::raster_128x256, 0, 900},
+    {"raster_192x192", &GroupedConstants::raster_192x192, 0, 900},
+    {"raster_128x192", &GroupedConstants::raster_128x192, 0, 900},
+    {"raster_256x128", &GroupedConstants::raster_256x128, 0, 900},
+    {"raster_192x128", &GroupedConstants::raster_192x128, 0, 900},
+    {"raster_128x128", &GroupedConstants::raster_128x128, 0, 900},
+    {"raster_64x256", &GroupedConstants::raster_64x256, 0, 900},
+    {"raster_64x128", &GroupedConstants::raster_64x128, 0, 900},
+    {"raster_128x64", &GroupedConstants::raster_128x64, 0, 900},
+    {"raster_64x64", &GroupedConstants::raster_64x64, 0, 900},
+    {"scaled_256x128", &GroupedConstants::scaled_256x128, 0, 900},
+    {"scaled_192x128", &GroupedConstants::scaled_192x128, 0, 900},
+    {"scaled_128x128", &GroupedConstants::scaled_128x128, 0, 900},
+    {"scaled_64x128", &GroupedConstants::scaled_64x128, 0, 900},
+    {"scaled_128x64", &GroupedConstants::scaled_128x64, 0, 900},
+    {"scaled_64x64", &GroupedConstants::scaled_64x64, 0, 900},
 };
 inline constexpr int kGroupedSms = 132;
 
 inline std::string kind_of(double mean) { return mean <= 32 ? "decode" : mean <= 512 ? "middle" : "large"; }
+
+/// The times of one case of a result, which name the config or, in recorded results, its place in a list of them.
+struct TimeText {
+  std::string config;
+  double us = 0;
+  bool rough = false;
+};
+inline std::vector<TimeText> times_of(const nlohmann::json& result, const nlohmann::json& one) {
+  std::vector<TimeText> times;
+  for (const char* kind : {"times", "rough"})
+    if (one.contains(kind))
+      for (const auto& pair : one[kind])
+        times.push_back({result["configs"][pair[0].get<std::size_t>()], pair[1], *kind == 'r'});
+  if (!one.contains("contenders")) return times;
+  for (const auto& contender : one["contenders"]) {
+    const bool rough = contender.value("rough", false);
+    // The first config of a problem runs cold: four calls of it say nothing.
+    if (rough && contender == one["contenders"].front()) continue;
+    const std::string text = contender.value("config", "");
+    if (text.starts_with("arch=")) times.push_back({text, contender.value("us", 0.0), rough});
+  }
+  return times;
+}
 
 /// Adds the cases of a result of bench/grouped_random.py or bench/grouped_torch.py, one for each recipe and encoding.
 inline bool read_grouped(const std::string& path, GroupedCases& cases) {
   std::ifstream file(path);
   const nlohmann::json result = nlohmann::json::parse(file, nullptr, false);
   if (!result.is_object() || !result.contains("cases")) return false;
+  std::map<std::string, GemmConfig> configs;
   for (const auto& one : result["cases"]) {
-    if (!one.contains("tokens_per_group") || !one.contains("contenders")) continue;
+    if (!one.contains("tokens_per_group")) continue;
     const auto counts = one["tokens_per_group"].get<std::vector<std::int64_t>>();
     std::map<std::pair<int, bool>, GroupedCase> by_recipe;
-    for (const auto& contender : one["contenders"]) {
-      const std::string text = contender.value("config", "");
-      if (!text.starts_with("arch=") || contender.value("us", 0.0) <= 0) continue;
-      // The first config of a problem runs cold: four calls of it say nothing.
-      if (contender.value("rough", false) && contender == one["contenders"].front()) continue;
-      const auto parsed = parse_config(text);
-      if (!parsed) return false;
-      const GemmConfig config = config::resolve_grouped(*parsed);  // older results left out fields at their defaults
+    for (const TimeText& time : times_of(result, one)) {
+      if (time.us <= 0) continue;
+      auto found = configs.find(time.config);
+      if (found == configs.end()) {
+        const auto parsed = parse_config(time.config);
+        if (!parsed) return false;
+        // Older results left out fields at their defaults.
+        found = configs.emplace(time.config, config::resolve_grouped(*parsed)).first;
+      }
+      const GemmConfig& config = found->second;
       const bool masked = one.value("masked", config.row_groups.variant == GroupedVariant::masked);
       GroupedCase& made = by_recipe[{static_cast<int>(config.operands.scale), masked}];
       GroupedProblem& p = made.problem;
@@ -143,12 +171,11 @@ inline bool read_grouped(const std::string& path, GroupedCases& cases) {
       made.kind = one.value("class", kind_of(static_cast<double>(sum) / static_cast<double>(counts.size())));
       made.name = fmt::format("{} {} G={} M={} N={} K={}{}", made.kind, name_of(p.scale), p.groups, sum, p.n, p.k,
                               masked ? " masked" : "");
-      const double us = contender["us"];
       const auto at =
           std::find_if(made.times.begin(), made.times.end(), [&](const GroupedTime& t) { return t.config == config; });
       // The least time, because launches of one config ran with and without overlap.
-      if (at != made.times.end()) at->us = std::min(at->us, us);
-      else made.times.push_back({config, us, contender.value("rough", false)});
+      if (at != made.times.end()) at->us = std::min(at->us, time.us);
+      else made.times.push_back({config, time.us, time.rough});
     }
     for (auto& [recipe, made] : by_recipe) {
       made.known = select::sizes_of(counts), made.assumed = select::assumed_sizes(made.problem);
@@ -190,9 +217,9 @@ inline const GroupedTime& taken(const GroupedCase& one, const select::GroupSizes
   return *best;
 }
 
-/// Returns the error plus the mean loss of the choices, in which what exceeds 3 % counts three times. A choice counts as
-/// if it were random among configs within a few percent of the least modelled time, so that the objective has no steps.
-/// Sizes are assumed for choices, because a plan does not know them, and known for times.
+/// Returns the error plus the mean loss of the choices, in which what exceeds 3 % counts three times. A choice counts
+/// as if it were random among configs within a few percent of the least modelled time, so that the objective has no
+/// steps. Sizes are assumed for choices, because a plan does not know them, and known for times.
 inline double objective_of(const GroupedCases& cases, const GroupedConstants& k) {
   constexpr double kHair = 0.015, kNear = 0.03, kChoices = 3;
   double loss = 0, sum = 0, weights = 0;
@@ -218,7 +245,10 @@ inline double objective_of(const GroupedCases& cases, const GroupedConstants& k)
   return std::sqrt(sum / weights) + kChoices * loss / static_cast<double>(cases.size());
 }
 
-inline GroupedConstants fit(const GroupedCases& cases, const GroupedConstants& k, int rounds = 40) {
+/// Configs that take far longer than the best are left out, because neither term of the objective looks at them.
+inline GroupedConstants fit(GroupedCases cases, const GroupedConstants& k, int rounds = 40) {
+  constexpr double kFar = 2.2;
+  for (GroupedCase& one : cases) std::erase_if(one.times, [&](const GroupedTime& t) { return t.us > kFar * one.best; });
   return descend(
       k, kGroupedFitted, [&](const GroupedConstants& trial) { return objective_of(cases, trial); }, rounds);
 }

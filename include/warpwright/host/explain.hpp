@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of a config as data: every candidate with its modelled time, term by term, and what was ruled out and why.
-// Configs for groups are chosen by rules on the shape; those for groups of K have no modelled time.
+// For groups of rows the model assumes equal sizes; configs for groups of K have no modelled time.
 // Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain` prints this.
 #pragma once
 
@@ -39,8 +39,8 @@ struct ExcludedConfigs {
 /// Why a plan takes its config.
 struct Explanation {
   int sms = 0;  // that the launch may use
-  // On an emulated device and for groups `chosen` need not be the head of `ranking`: it comes from the short list whose
-  // modules ship, or from rules on the shape.
+  // On an emulated device `chosen` need not be the head of `ranking`: it comes from the short list whose modules ship.
+  // The same holds for groups where a request leaves no choice.
   bool emulated = false;
   RankedConfig chosen = {};                    // what a plan takes
   std::string because = {};                    // one sentence
