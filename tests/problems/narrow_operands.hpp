@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands whose elements are packed codes of 4 or 6 bits, and the bytes of scales of mx and nv, for comparing bits:
-// made, and read back for the reference as an instruction of sm_100 takes them. It shares no code with kernels and
-// with src/reference.
+// random ones, and what an instruction of sm_100 takes of them, for the reference. It shares no code with kernels or
+// src/reference.
 #pragma once
 
 #include <random>
@@ -47,7 +47,7 @@ inline void add_code(std::vector<std::uint8_t>& bytes, DType type, std::int64_t 
   if (both >> 8 != 0) bytes[first + 1] = static_cast<std::uint8_t>(bytes[first + 1] | both >> 8);
 }
 
-/// Rows of `stride` packed codes, any of which may be any value; padding has codes too.
+/// Fills packed elements with random codes. Padding between rows has codes too, because none of them is a NaN.
 inline void fill_codes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, DType type, std::size_t elements) {
   bytes.assign(static_cast<std::size_t>(bytes_in(type, static_cast<std::int64_t>(elements))), 0);
   for (std::size_t i = 0; i < elements; ++i)
@@ -60,7 +60,8 @@ inline std::size_t chunk_byte(std::int64_t row, std::int64_t scale, std::int64_t
   const std::int64_t along_k = (scales + 3) / 4, chunk = row / 128 * along_k + scale / 4;
   return static_cast<std::size_t>(chunk * 512 + row % 32 * 16 + row % 128 / 32 * 4 + scale % 4);
 }
-/// Scales of about 1, and of any size within the padding. Those of nv have signs, which are ignored.
+/// Fills `sets` of `size` bytes, `stride` bytes apart, with scales of about 1; padding has scales too. Those of nv have
+/// signs, which are ignored.
 inline void fill_scale_bytes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, const GemmProblem& p,
                              std::int64_t size, std::int64_t sets, std::int64_t stride) {
   bytes.assign(static_cast<std::size_t>(sets == 0 ? 0 : (sets - 1) * stride + size), 0);
@@ -70,7 +71,7 @@ inline void fill_scale_bytes(std::vector<std::uint8_t>& bytes, std::mt19937_64& 
   }
 }
 
-/// One operand of a matrix of the batch: `count` rows from `row` on, of which there are `rows`.
+/// One operand of one matrix of a batch.
 struct NarrowOperand {
   const std::vector<std::uint8_t>& bytes;
   const std::vector<std::uint8_t>& scales;
@@ -79,7 +80,8 @@ struct NarrowOperand {
   std::int64_t first_scale;          // the matrix's first byte of scales
 
   std::uint8_t code(std::int64_t row, std::int64_t k) const { return code_at(bytes, type, first + row * stride + k); }
-  /// Writes the rows of instruction `index` along K, 32 bytes each, and their scales. All is zero outside the matrix.
+  /// Writes `count` rows from `row` on as instruction `index` along K takes them, 32 bytes each, and their scales.
+  /// Elements and scales outside the matrix are zero.
   void gather(const GemmProblem& p, std::int64_t index, std::int64_t row, int count, std::uint8_t* out,
               std::uint8_t* out_scales) const {
     const int elements = stays_packed(p) ? 64 : 32, vector = is_microscaled(p.scale) ? scale_vector(p.scale) : 32;
