@@ -34,8 +34,8 @@ class Pack {
 
   const fs::path& path() const { return path_; }
   const std::string& compiler() const { return compiler_; }
-  /// Returns what the kernels were compiled for: "sm_90a", "sm_100a". Keys differ by it, so that a pack is asked for the
-  /// kernels of any device.
+  /// Returns what the kernels were compiled for: "sm_90a", "sm_100a". Keys differ by it, so that a pack is asked for
+  /// the kernels of any device.
   const std::string& target() const { return target_; }
   std::size_t size() const { return index_.size(); }
   /// Returns the keys in ascending order.

@@ -24,8 +24,8 @@
 namespace ww {
 
 /// What one kernel is compiled for: a dense product, groups of rows, groups of K, a cast to FP8 or by mx and nv, a
-/// transpose of FP8 matrices, the packing of scales, or a config. The kernel of a config depends on no problem: fields that the config
-/// leaves open get their defaults. `options` are those of products.
+/// transpose of FP8 matrices, the packing of scales, or a config. The kernel of a config depends on no problem: fields
+/// that the config leaves open get their defaults. `options` are those of products.
 struct PrepareCase {
   // what is to be planned later
   std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig, QuantizeProblem, TransposeProblem,
@@ -69,12 +69,13 @@ struct Prepared {
 Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options = {});
 
 /// Returns the kernels that plans of `cases` take on an H200 with all its SMs, or on a B200 if their configs are for
-/// sm100. Compiles nothing and needs no device. A case of another architecture than the first is an entry with an error.
+/// sm100. Compiles nothing and needs no device. A case of another architecture than the first is an entry with an
+/// error.
 Prepared plan_kernels(std::span<const PrepareCase> cases);
 
 /// Compiles the same kernels as cubins for that GPU, and writes them to the pack `file`. Needs NVRTC (for sm100 one of
-/// CUDA 12.8 or later), but neither a GPU nor its driver. Kernels that `file` already holds from the same sources and compiler are kept as
-/// they are; others that it holds are dropped. Errors: no NVRTC; a file that cannot be written. A kernel that cannot
+/// CUDA 12.8 or later), but neither a GPU nor its driver. Kernels that `file` already holds from the same sources and
+/// compiler are kept as they are; others that it holds are dropped. Errors: no NVRTC; a file that cannot be written. A kernel that cannot
 /// be made is an entry with its error, and missing in the pack.
 Result<Prepared> write_kernel_pack(const std::filesystem::path& file, std::span<const PrepareCase> cases,
                                    const PrepareOptions& options = {});

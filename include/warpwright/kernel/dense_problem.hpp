@@ -82,8 +82,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
   }
 
  private:
-  // Behind the wait for other CTAs' sums, ptxas for sm_100a takes the tile to differ from lane to lane, and would put each
-  // TMA store into a loop over the lanes.
+  // Behind the wait for other CTAs' sums, ptxas for sm_100a takes the tile to differ from lane to lane, and would put
+  // each TMA store into a loop over the lanes.
   WW_DEVICE static config::TileCoord in_all_lanes(config::TileCoord at) {
     if constexpr (config::is_sm100(kConfig) &&
                   (config::sums_in_cluster(kConfig) || config::sums_in_workspace(kConfig))) {
