@@ -71,12 +71,12 @@ WW_API const char* ww_status_name(ww_status status);
 
 typedef int32_t ww_dtype; /* element types; no default. TF32: FP32 in memory, of which A and B count 19 bits */
 enum {
-  WW_E4M3 = 1,
-  WW_E5M2 = 2,
-  WW_BF16 = 3,
-  WW_F16 = 4,
-  WW_F32 = 5,
-  WW_TF32 = 6,
+  WW_E4M3 = 1, /* FP8 to 448, without infinities */
+  WW_E5M2 = 2, /* FP8 to 57344 */
+  WW_BF16 = 3, /* bfloat16 */
+  WW_F16 = 4,  /* IEEE half */
+  WW_F32 = 5,  /* IEEE single; D alone */
+  WW_TF32 = 6, /* A and B alone */
   WW_E2M1 = 7, /* 4 bits: two elements a byte, the first in the low nibble */
   WW_E3M2 = 8, /* 6 bits: four elements in three bytes, the first in the lowest bits */
   WW_E2M3 = 9, /* as WW_E3M2 */
@@ -132,13 +132,13 @@ enum { WW_MATH_EXACT = 0, WW_MATH_FP32_CHAIN = 1, WW_MATH_OFF = 2 };
 
 typedef int32_t ww_operation; /* what a plan computes: ww_gemm() and its siblings */
 enum {
-  WW_GEMM = 1,
-  WW_GROUPED_GEMM = 2,
-  WW_K_GROUPED_GEMM = 3,
-  WW_QUANTIZE = 4,
-  WW_TRANSPOSE = 5,
-  WW_PACK_SCALES = 6,
-  WW_MICROSCALE = 7
+  WW_GEMM = 1,           /* ww_gemm() */
+  WW_GROUPED_GEMM = 2,   /* ww_grouped() */
+  WW_K_GROUPED_GEMM = 3, /* ww_k_grouped() */
+  WW_QUANTIZE = 4,       /* ww_quantize() */
+  WW_TRANSPOSE = 5,      /* ww_transpose() */
+  WW_PACK_SCALES = 6,    /* ww_pack_scales() */
+  WW_MICROSCALE = 7      /* ww_microscale() */
 };
 
 /** Bits that a kernel with groups ORs into its status word. A group that breaks a rule is cut to rows that do not. */

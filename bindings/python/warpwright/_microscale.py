@@ -178,6 +178,8 @@ def quantize_mx(
                 (SWIZZLE_32_4_4) and products here read them, padding 0; else (..., M, ceil(K/32))
     out, out_scales
                 where the results go: tensors of one byte an element and of these shapes
+    device, stream
+                as in gemm()
     Errors: InvalidError and UnsupportedError, which name the argument.
     """
     return _cast(x, _name_of(dtype), "mx", out, out_scales, swizzled, None, device, stream)
@@ -202,7 +204,7 @@ def quantize_nv(
     q           bytes (..., M, K / 2) of e2m1, the first element in the low nibble; torch: float4_e2m1fn_x2
     scales      e4m3, amax / 6 / tensor_scale to the nearest; `swizzled`: ceil(M/128) * ceil(K/64) * 512 bytes of each
                 matrix; else (..., M, ceil(K/16))
-    out, out_scales
+    out, out_scales, device, stream
                 as in quantize_mx()
     """
     return _cast(x, "e2m1", "nv", out, out_scales, swizzled, tensor_scale, device, stream)
