@@ -75,8 +75,8 @@ Prepared plan_kernels(std::span<const PrepareCase> cases);
 
 /// Compiles the same kernels as cubins for that GPU, and writes them to the pack `file`. Needs NVRTC (for sm100 one of
 /// CUDA 12.8 or later), but neither a GPU nor its driver. Kernels that `file` already holds from the same sources and
-/// compiler are kept as they are; others that it holds are dropped. Errors: no NVRTC; a file that cannot be written. A kernel that cannot
-/// be made is an entry with its error, and missing in the pack.
+/// compiler are kept as they are; others that it holds are dropped. Errors: no NVRTC; a file that cannot be written. A
+/// kernel that cannot be made is an entry with its error, and missing in the pack.
 Result<Prepared> write_kernel_pack(const std::filesystem::path& file, std::span<const PrepareCase> cases,
                                    const PrepareOptions& options = {});
 
