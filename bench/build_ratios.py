@@ -39,6 +39,8 @@ def summary(rows: List[Row]) -> Dict[str, Any]:
                          "mean_of_copy": geometric_mean([row["copy_ratio"] for row in own]),
                          "largest": max(row["ratio"] for row in own), "least": min(row["ratio"] for row in own),
                          "largest_noise": max(row["noise"] for row in own)}
+        if energies := [energy_ratio(row) for row in own if "joules" in row]:
+            classes[kind]["mean_of_joules"] = geometric_mean(energies)
     return {"classes": classes,
             "slower": [row["name"] for row in timed if slower(row) and slower(row.get("second", row))],
             "slower_once": [row["name"] for row in timed if slower(row) and not slower(row.get("second", row))],
@@ -61,13 +63,27 @@ def line_of(row: Row) -> str:
     if "ratio" not in row:
         return f"{row['name']:<46} {row['error']}"
     return (f"{row['name']:<46}{row['base_us']:>10.2f}{row['again_us']:>10.2f}{row['head_us']:>10.2f}"
-            f"{row['ratio']:>9.4f}{row['copy_ratio']:>9.4f}  {'slower ' if slower(row) else ''}{row.get('error', '')}")
+            f"{row['ratio']:>9.4f}{row['copy_ratio']:>9.4f}{joules_of(row)}  {'slower ' if slower(row) else ''}"
+            f"{row.get('error', '')}")
+
+
+def energy_ratio(row: Row) -> float:
+    """Joules of a call by the head over those by the base and its copy."""
+    return float(row["joules"]["head"] / math.sqrt(row["joules"]["base"] * row["joules"]["again"]))
+
+
+def joules_of(row: Row) -> str:
+    """The energy of a call by the base and the head, and their ratio."""
+    if "joules" not in row:
+        return ""
+    return f"  {row['joules']['base']:.4f} J {row['joules']['head']:.4f} J {energy_ratio(row):.4f}"
 
 
 def table_of(found: Dict[str, Any]) -> List[str]:
     """The classes, one a line."""
-    lines = [f"{'class':<26}{'cases':>6}{'mean':>9}{'copy':>9}{'least':>9}{'largest':>9}{'noise':>9}"]
+    lines = [f"{'class':<26}{'cases':>6}{'mean':>9}{'copy':>9}{'least':>9}{'largest':>9}{'noise':>9}{'joules':>9}"]
     for kind, c in found["classes"].items():
         lines.append(f"{kind:<26}{c['cases']:>6}{c['mean']:>9.4f}{c['mean_of_copy']:>9.4f}{c['least']:>9.4f}"
-                     f"{c['largest']:>9.4f}{c['largest_noise']:>9.4f}")
+                     f"{c['largest']:>9.4f}{c['largest_noise']:>9.4f}" +
+                     (f"{c['mean_of_joules']:>9.4f}" if "mean_of_joules" in c else ""))
     return lines

@@ -7,7 +7,8 @@ Dense cases in three recipes and grouped cases with block scales; each by the ba
 it is the noise, and by the head. D of the three must have equal bits. Operands are N(0,1) in rotating sets of at least
 240 MB; a contender's calls are one CUDA graph. Small cases are interleaved, every round in another random order. Large
 ones, which run at the power limit, where a kernel's clock depends on its neighbour, run alone in random order, each
-contender for a second in two blocks, whose first 40 % do not count. A case that is more than 3 % slower beyond its noise
+contender for a second in two blocks, whose first 40 % do not count; the joules of a call are NVML's, over what counts.
+With --cases bench/cases/h200_power.json --recipes block --alone-seconds 3 that is the comparison at the power limit. A case that is more than 3 % slower beyond its noise
 is measured again at the end. Kernels are compiled beforehand by many processes, into the cache that this one reads.
 Exit status 1: a class is more than 1 % slower, a case more than 3 % beyond the noise, bits differ, or cases are missing.
 
@@ -34,7 +35,7 @@ import build_ratios
 import dense_torch
 import grouped_torch
 from library import Library
-from loop import Contender, add_racing_options, attempt, capture_all, race, record_of, smi
+from loop import Contender, Energy, add_racing_options, attempt, capture_all, race, record_of, smi
 
 CASES = pathlib.Path(__file__).with_name("cases")
 BUILDS = ("base", "again", "head")
@@ -50,11 +51,12 @@ class Job:
     case: Any  # dense_torch.Case or grouped_torch.Case
     recipe: str
     kind: str  # its class
+    config: str = ""  # part of a config
     plans: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        return f"{self.case.name} {self.recipe}"
+        return f"{self.case.name} {self.recipe}" + (f" {self.config}" if self.config else "")
 
     @property
     def dense(self) -> bool:
@@ -71,12 +73,14 @@ def jobs_of(options: argparse.Namespace) -> List[Job]:
     jobs = []
     for file in options.cases:
         for entry in json.loads(pathlib.Path(file).read_text())["cases"]:
+            config = ",".join(part for part in (options.config, entry.get("config", "")) if part)
             if entry["op"] == "dense":
                 case = dense_torch.Case(entry["m"], entry["n"], entry["k"], 0.0)
-                jobs += [Job(case, r, f"dense {r}, m {'<=' if case.m <= 256 else '>'} 256") for r in options.recipes]
+                jobs += [Job(case, r, f"dense {r}, m {'<=' if case.m <= 256 else '>'} 256", config)
+                         for r in options.recipes]
             else:
                 kind = "grouped " + (entry["regime"] if entry.get("regime") in ("prefill", "decode") else "short")
-                jobs += [Job(grouped_torch.Case(entry), r, kind) for r in options.grouped_recipes]
+                jobs += [Job(grouped_torch.Case(entry), r, kind, config) for r in options.grouped_recipes]
     return [job for job in jobs if options.cases_matching in job.name]
 
 
@@ -103,7 +107,7 @@ def compile_ahead(options: argparse.Namespace) -> None:
 def compile_part(jobs: List[Job], options: argparse.Namespace) -> int:
     part, parts = map(int, options.part.split("/"))
     for path in (options.head, options.base):
-        Library(path, options.device).compile([(job.problem(), options.config, 0) for job in jobs[part::parts]], 1)
+        Library(path, options.device).compile([(job.problem(), job.config, 0) for job in jobs[part::parts]], 1)
     return 0
 
 
@@ -140,6 +144,7 @@ def errors_of(contenders: List[Contender]) -> str:
 def race_alone(contenders: List[Contender], seconds: float, rng: random.Random) -> List[str]:
     """Each alone for `seconds` in BLOCKS blocks, in random order; a block's median is one time."""
     clocks: List[str] = []
+    energy = Energy()
     each = [replay_us(contender) for contender in contenders]
     for _ in range(BLOCKS):
         marks = []
@@ -151,8 +156,14 @@ def race_alone(contenders: List[Contender], seconds: float, rng: random.Random) 
                 contenders[i].graph.replay()
                 event.record()
             marks.append((i, events))
-        clocks = clocks or smi("clocks.sm,power.draw")  # while the queue is worked off
-        torch.cuda.synchronize()
+            first = math.ceil(WARM_UP * replays)
+            events[first].synchronize()
+            before = energy.joules()
+            clocks = clocks or smi("clocks.sm,power.draw")  # while the queue is worked off
+            events[-1].synchronize()
+            after = energy.joules()
+            if before is not None and after is not None:
+                contenders[i].joules.append((after - before) / ((replays - first) * contenders[i].calls))
         for i, events in marks:
             counted = events[math.ceil(WARM_UP * (len(events) - 1)):]
             contenders[i].us.append(statistics.median(a.elapsed_time(b) for a, b in zip(counted, counted[1:])) * 1e3 /
@@ -206,6 +217,8 @@ def run_job(job: Job, built: Dict[str, Library], sets: List[Any], seconds: float
     if errors_of(contenders):
         return {**row, "error": errors_of(contenders)}
     row.update(build_ratios.row_of(*(contender.us for contender in contenders)))
+    if all(contender.joules for contender in contenders):
+        row["joules"] = {build: statistics.fmean(c.joules) for build, c in zip(BUILDS, contenders)}
     if differing:
         row["error"] = f"D has other bits in {differing} elements"
     if len(clocks) == 2:
@@ -317,7 +330,7 @@ def main() -> int:
     record = record_of(built["head"], " ".join((__doc__ or "").split("\n\n")[2:3]), options)
     record["base_source_hash"] = built["base"].c.text("source_hash")
     for build in BUILDS:
-        plans = built[build].compile([(job.problem(), options.config, 0) for job in jobs], 4)
+        plans = built[build].compile([(job.problem(), job.config, 0) for job in jobs], 4)
         for job, plan in zip(jobs, plans):
             job.plans[build] = plan
     record["compile_seconds"] = time.monotonic() - start

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks in Python share: operands, contenders, and the loop that races them (bench/README.md)."""
 import argparse
+import ctypes
 import dataclasses
 import datetime
 import json
@@ -33,6 +34,7 @@ class Contender:
     error: Optional[str] = None
     max_error: float = 0.0
     us: List[float] = dataclasses.field(default_factory=list)
+    joules: List[float] = dataclasses.field(default_factory=list)  # of a call, where it ran alone
     graph: Any = None
     calls: int = 0
     widths: str = ""
@@ -92,6 +94,27 @@ def smi(fields: str) -> List[str]:
         return [field.strip() for field in out.strip().split(",")]
     except (OSError, subprocess.SubprocessError):
         return []
+
+
+class Energy:
+    """The energy counter of the first GPU by NVML; joules() is None where there is none."""
+
+    def __init__(self) -> None:
+        self.read: Optional[Callable[[Any], int]] = None
+        self.handle = ctypes.c_void_p()
+        try:
+            nvml = ctypes.CDLL("libnvidia-ml.so.1")
+            if nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.handle)) == 0:
+                self.read = nvml.nvmlDeviceGetTotalEnergyConsumption
+        except (OSError, AttributeError):
+            pass
+
+    def joules(self) -> Optional[float]:
+        """Since the driver was loaded."""
+        millijoules = ctypes.c_ulonglong()
+        if self.read is None or self.read(self.handle, ctypes.byref(millijoules)) != 0:
+            return None
+        return millijoules.value * 1e-3
 
 
 def race(contenders: List[Contender], seconds: float, replays: int, seed: int, load: float = LOAD_SECONDS,

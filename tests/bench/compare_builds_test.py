@@ -40,6 +40,13 @@ class Ratios(unittest.TestCase):
         self.assertAlmostEqual(found["noise"], 10 / 8.1)
         self.assertAlmostEqual(found["ratio"], 1.0)
 
+    def test_the_energy_of_a_call_is_compared_with_the_mean_of_both(self):
+        joules = {"base": 2.0, "again": 8.0, "head": 3.0}
+        found = build_ratios.summary([row("a", "x", [1.0], [1.0], [1.0], joules=joules), row("b", "x", [1.0], [1.0], [1.0])])
+        self.assertAlmostEqual(found["classes"]["x"]["mean_of_joules"], 0.75)
+        self.assertIn("0.7500", "".join(build_ratios.table_of(found)))
+        self.assertIn("3.0000 J 0.7500", build_ratios.line_of(row("a", "x", [1.0], [1.0], [1.0], joules=joules)))
+
     def test_slower_is_more_than_three_percent_beyond_the_noise(self):
         self.assertTrue(build_ratios.slower(row("a", "x", [100.0], [100.0], [103.1])))
         self.assertFalse(build_ratios.slower(row("a", "x", [100.0], [100.0], [102.9])))

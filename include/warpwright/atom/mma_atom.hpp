@@ -16,6 +16,11 @@ template <Major kMajor> WW_DEVICE arch::MatrixDescriptor descriptor_of(const Sha
                                kGroupBytes);
 }
 
+/// Does what the next function does, for operands whose descriptors the caller has.
+template <arch::MmaOperands kOperands, int kN>
+WW_DEVICE void gemm(arch::Accumulator<kN>& acc, arch::MatrixDescriptor a, arch::MatrixDescriptor b, bool accumulate) {
+  arch::wgmma::mma_row<kOperands>(acc, a, b, accumulate);
+}
 /// Issues acc (64, kN) += sA (64, K) sB (kN, K)^T over one stage, without waiting; with `accumulate` false it starts
 /// from zero.
 template <arch::MmaOperands kOperands, int kN>

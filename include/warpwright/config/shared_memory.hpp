@@ -129,6 +129,7 @@ WW_HOST_DEVICE constexpr int shared_limit(const GemmConfig& c) {
 struct RasterSharedPlan {
   SharedPlan dense;
   int tables = 0, scan = 0;
+  int items = 0, item_barriers = 0;  // groups of rows
   int total = 0;
 };
 
@@ -137,7 +138,9 @@ WW_HOST_DEVICE constexpr RasterSharedPlan raster_shared_plan(const GemmConfig& c
   plan.dense = shared_plan(c);
   plan.tables = round_up(plan.dense.total, 16);
   plan.scan = plan.tables + group_capacity(c) * kGroupBytes;
-  plan.total = plan.scan + kScanBytes;
+  plan.items = plan.scan + kScanBytes;
+  plan.item_barriers = plan.items + (groups_k(c) ? 0 : kItemStages * kItemBytes);
+  plan.total = plan.item_barriers + (groups_k(c) ? 0 : 2 * kItemStages * 8);
   return plan;
 }
 

@@ -26,7 +26,10 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   using Mainloop = TheMainloop;
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
-  using Source = scheduler::RasterGroups<kConfig>;
+  // The producer, the thread that multiplies on Blackwell, scale warps and consumer warps.
+  static constexpr int kReaders =
+      1 + config::is_sm100(kConfig) + static_cast<int>(Mainloop::kScaleWarps) + config::consumer_warps(kConfig);
+  using Source = scheduler::RasterGroups<kConfig, kReaders>;
   using Tile = typename Source::Tile;
   // Consumer warpgroups may have no rows of a tile, unless their rows alternate.
   static constexpr bool kEndsEarly = !config::is_sm100(kConfig);

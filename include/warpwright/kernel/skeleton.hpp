@@ -74,6 +74,7 @@ template <class Kernel> struct Skeleton {
   }
 
  private:
+  WW_HOST_DEVICE static constexpr bool knows_warps() { return !has_multiplier() && Kernel::Mainloop::kScaleWarps > 0; }
   // A function, because Kernel is complete only when it is called.
   WW_HOST_DEVICE static constexpr bool has_multiplier() {
     return !is_same_v<typename MultiplierOf<typename Kernel::Mainloop>::type, void>;
@@ -81,33 +82,47 @@ template <class Kernel> struct Skeleton {
   template <class Params, class Source>
   WW_DEVICE static void produce(const Params& params, arch::SharedAddress shared, const Source& source) {
     if constexpr (Kernel::kRegisters.producer > 0) arch::warpgroup::release_registers<Kernel::kRegisters.producer>();
-    if (is_loader()) {
-      arch::role("producer");
-      typename Kernel::Mainloop::Pipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
-      typename Source::Walk walk(source, scheduler::Reader::thread);
-      typename Kernel::Loader loader;
-      for (typename Source::Tile tile; walk.next(tile);) {
-        arch::note_work(source.k_blocks_of(tile), source.is_part(tile));
-        loader.load(params, shared, pipeline, source, tile);
-      }
-      pipeline.producer_tail();
-    } else if (has_multiplier() && arch::warp_index() == kMultiplierWarp) {
+    const u32 warp = role_warp();
+    if (may_load(warp)) {
+      if (!knows_warps() || arch::warp::elect()) load(params, shared, source);
+    } else if (has_multiplier() && warp == kMultiplierWarp) {
       multiply(shared, source);
-    } else if (arch::warp_index() >= first_scale_warp() &&
-               arch::warp_index() < first_scale_warp() + Kernel::Mainloop::kScaleWarps) {
-      load_scales(params, shared, source);
-    } else if (arch::warp_index() == kServiceWarp) {
+    } else if (warp >= first_scale_warp() && warp < first_scale_warp() + Kernel::Mainloop::kScaleWarps) {
+      load_scales(params, shared, source, warp - first_scale_warp());
+    } else if (warp == kServiceWarp) {
       if constexpr (Source::kServes) source.serve();
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned
     if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();
   }
 
-  /// Returns whether this thread loads operands.
-  // From sm_100 on, ptxas wraps TMA loads of a thread that is not elected in a loop over the lanes.
-  WW_DEVICE static bool is_loader() {
-    if constexpr (has_multiplier()) return arch::warp_index() == 0 && arch::warp::elect();
+  template <class Params, class Source>
+  WW_DEVICE static void load(const Params& params, arch::SharedAddress shared, const Source& source) {
+    arch::role("producer");
+    typename Kernel::Mainloop::Pipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
+    typename Source::Walk walk(source, scheduler::Reader::thread);
+    typename Kernel::Loader loader;
+    for (typename Source::Tile tile; walk.next(tile);) {
+      arch::note_work(source.k_blocks_of(tile), source.is_part(tile));
+      loader.load(params, shared, pipeline, source, tile);
+    }
+    pipeline.producer_tail();
+  }
+
+  /// Returns whether this thread loads operands or, where the compiler knows warps, whether its warp does. One thread of
+  /// that is then elected in a branch of its own, because code behind a branch of one thread is compiled for diverged
+  /// warps.
+  // ptxas wraps TMA loads of a thread that is not elected in a loop over the lanes.
+  WW_DEVICE static bool may_load(u32 warp) {
+    if constexpr (knows_warps()) return warp == 0;
+    else if constexpr (has_multiplier()) return warp == 0 && arch::warp::elect();
     else return arch::thread_index() == 0;
+  }
+  /// Returns the index of this warp. With scale warps the compiler knows that it is uniform: their loop over K is then
+  /// free of the instructions for diverged warps.
+  WW_DEVICE static u32 role_warp() {
+    if constexpr (knows_warps()) return arch::warp::uniform(arch::warp_index());
+    else return arch::warp_index();
   }
   WW_HOST_DEVICE static constexpr u32 first_scale_warp() { return has_multiplier() ? kMultiplierWarp + 1 : 1; }
 
@@ -124,9 +139,8 @@ template <class Kernel> struct Skeleton {
   }
 
   template <class Params, class Source>
-  WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared, const Source& source) {
+  WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared, const Source& source, u32 warp) {
     if constexpr (Kernel::Mainloop::kScaleWarps > 0) {
-      const u32 warp = arch::warp_index() - first_scale_warp();
       arch::role("scale loader", static_cast<int>(warp));
       typename Kernel::Mainloop::ScalePipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
       typename Source::Walk walk(source, scheduler::Reader::warp);

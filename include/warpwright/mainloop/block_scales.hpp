@@ -21,10 +21,12 @@ namespace ww::mainloop {
 using namespace config;
 
 /// kAtOnce: k-blocks loaded together; 0: as many as the registers of a producer warpgroup allow. kLoadingWarps: 0: one
-/// or two by the tile's rows.
+/// or two by the tile's rows. kPairsRows: rows r and r + 8, which a thread of a Hopper accumulator has, are neighbours in
+/// a slot.
 template <int kRows, int kColumns, ScaleForm kScaleForm, bool kPairsHalves = false, int kAtOnce = 0,
-          int kLoadingWarps = 0>
+          int kLoadingWarps = 0, bool kPairsRows = false>
 struct BlockScales {
+  static constexpr bool kRowPairs = kPairsRows;
   static constexpr int kTileM = kRows, kTileN = kColumns;
   static constexpr ScaleForm kForm = kScaleForm;
   static constexpr bool kHalves = kPairsHalves;
@@ -48,6 +50,8 @@ struct BlockScales {
   using Scales = conditional_t<kHalves, HalvesScales, TileScales>;
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
+  /// Returns where in a slot the scale of row `row` is, or of any multiple of 16 rows further on as much further on.
+  WW_DEVICE static u32 place_of_row(u32 row) { return kRowPairs ? row / 16 * 16 + row % 8 * 2 + row / 8 % 2 : row; }
   /// Returns the 128 rows, of those that share a scale of A, that contain `row`, counted from where the first scale
   /// begins; 0 where every row has a scale.
   WW_DEVICE static int block_of_row(int row) { return kOfRows || kBlocks == 1 ? 0 : row / kScaleBlock; }
@@ -81,42 +85,70 @@ struct BlockScales {
     for (int r = 0; r < kOfA; ++r) a[r] = start_of_a(scales, first, r);
     WW_UNROLL
     for (int j = 0; j < kOfB; ++j) b[j] = start_of_b(scales, first, j);
-    for (int k0 = 0; k0 < scales.k_blocks; k0 += kBatch) {
-      // The products are computed later, so that every load is in flight before the first product waits for one.
-      float of_a[kBatch][kOfA], of_b[kBatch][kOfB];
-      WW_UNROLL
-      for (int i = 0; i < kBatch; ++i) {
-        const bool more = k0 + i + 1 < scales.k_blocks;  // past the end, the last block's are loaded again
-        WW_UNROLL
-        for (int j = 0; j < kOfB; ++j) {
-          of_b[i][j] = arch::global::load_constant(b[j]);
-          b[j] += more ? scales.b_k : 0;
-        }
-        WW_UNROLL
-        for (int r = 0; r < kOfA; ++r) {
-          of_a[i][r] = arch::global::load_constant(a[r]);
-          a[r] += more ? scales.a_k : 0;
-        }
-      }
-      WW_UNROLL
-      for (int i = 0; i < kBatch; ++i) {
-        if (k0 + i >= scales.k_blocks) break;
-        const pipeline::Stage stage = pipeline.storer_acquire();
-        store(slot(slots, stage.index), first, of_a[i], of_b[i]);
-        pipeline.storer_commit(stage);
+    constexpr int kRound = Pipeline::kRound;
+    int k = 0;
+    WW_NO_UNROLL
+    while (k < scales.k_blocks) {
+      if (kRound <= kUnrolledStages && scales.k_blocks - k >= kRound && pipeline.starts_round()) {
+        // A whole round of the ring, whose stages are constants, in batches of about the same number of k-blocks.
+        constexpr int kBatches = ceil_div(kRound, kBatch);
+        load_round<0, kBatches>(scales, a, b, slots, first, pipeline);
+        k += kRound;
+      } else {
+        load_batch<kBatch, true>(scales, a, b, scales.k_blocks - k, slots, first, pipeline);
+        k += kBatch;
       }
     }
   }
 
  private:
+  static constexpr int kUnrolledStages = 8;
+
+  template <int kPart, int kParts, class Pipeline>
+  WW_DEVICE static void load_round(const Scales& scales, const float* (&a)[kOfA], const float* (&b)[kOfB],
+                                   arch::SharedAddress slots, u32 first, Pipeline& pipeline) {
+    constexpr int kCount = (kPart + 1) * Pipeline::kRound / kParts - kPart * Pipeline::kRound / kParts;
+    load_batch<kCount, false>(scales, a, b, kCount, slots, first, pipeline);
+    if constexpr (kPart + 1 < kParts) load_round<kPart + 1, kParts>(scales, a, b, slots, first, pipeline);
+  }
+  /// Loads the scales of kCount k-blocks or, with kMayEnd, of the `left` that a tile still has if these are fewer.
+  template <int kCount, bool kMayEnd, class Pipeline>
+  WW_DEVICE static void load_batch(const Scales& scales, const float* (&a)[kOfA], const float* (&b)[kOfB], int left,
+                                   arch::SharedAddress slots, u32 first, Pipeline& pipeline) {
+    // The products are computed later, so that every load is in flight before the first product waits for one.
+    float of_a[kCount][kOfA], of_b[kCount][kOfB];
+    WW_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      const bool more = !kMayEnd || i + 1 < left;  // past the end, the last block's are loaded again
+      WW_UNROLL
+      for (int j = 0; j < kOfB; ++j) {
+        of_b[i][j] = arch::global::load_constant(b[j]);
+        b[j] += more ? scales.b_k : 0;
+      }
+      WW_UNROLL
+      for (int r = 0; r < kOfA; ++r) {
+        of_a[i][r] = arch::global::load_constant(a[r]);
+        a[r] += more ? scales.a_k : 0;
+      }
+    }
+    WW_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      if (kMayEnd && i >= left) break;
+      const pipeline::Stage stage = pipeline.storer_acquire();
+      store(slot(slots, stage.index), first, of_a[i], of_b[i]);
+      pipeline.storer_commit(stage);
+    }
+  }
+
   WW_DEVICE static void store(arch::SharedAddress slot, u32 first, const float (&a)[kOfA], const float (&b)[kOfB]) {
     if constexpr (kOfRows) {
+      const u32 place = place_of_row(first);
       WW_UNROLL
       for (int r = 0; r < kOfA; ++r) {
         if (kTileM % kLanes != 0 && static_cast<int>(first) + kLanes * r >= kTileM) continue;
         WW_UNROLL
         for (int j = 0; j < kBlocks; ++j)
-          arch::shared::store(slot + 4 * (j * kTileM + first + kLanes * r),
+          arch::shared::store(slot + 4 * (j * kTileM + place + kLanes * r),
                               arch::bits_of(kOfColumns ? a[r] : arch::mul(a[r], b[j])));
       }
     }

@@ -139,15 +139,20 @@ template <class Scales, int kMmaBlocks> struct StageScales {
   WW_DEVICE StageScales(arch::SharedAddress slots, u32 stage, const TilePosition& position)
       : slot(Scales::slot(slots, stage)), at(position) {
     if constexpr (Scales::kOfRows) {
-      const arch::SharedAddress rows = slot + 4 * position.row;
+      const arch::SharedAddress rows = slot + 4 * Scales::place_of_row(static_cast<u32>(position.row));
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int j = 0; j < Scales::kBlocks; ++j) {
-          WW_UNROLL
-          for (int half = 0; half < 2; ++half)
-            set.row[u][j][half] =
-                arch::float_of(arch::shared::load(rows + 4 * (j * Scales::kTileM + 64 * u + 8 * half)));
+          const arch::SharedAddress at_j = rows + 4 * (j * Scales::kTileM + 64 * u);
+          if constexpr (Scales::kRowPairs) {
+            const arch::Words<2> pair = arch::shared::load2(at_j);
+            set.row[u][j][0] = arch::float_of(pair.w[0]), set.row[u][j][1] = arch::float_of(pair.w[1]);
+          } else {
+            WW_UNROLL
+            for (int half = 0; half < 2; ++half)
+              set.row[u][j][half] = arch::float_of(arch::shared::load(at_j + 32 * half));
+          }
         }
       }
     }

@@ -21,6 +21,15 @@ template <int kStages> class StageRing {
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
   static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
 
+  static constexpr int kRound = kStages;  // stages of a round of the ring
+
+  /// Returns whether the next stage is the ring's first, which makes the index of each stage of the round a constant for
+  /// the compiler.
+  WW_DEVICE bool starts_round() {
+    if (state_.index != 0) return false;
+    state_.index = 0;
+    return true;
+  }
   /// Returns whether the next stage is free. Called by a producer thread; the token is for producer_acquire.
   WW_DEVICE WaitToken producer_try_acquire() const {
     return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring by which the producer thread of a CTA tells the CTA's other roles which tiles it loads.
-//   producer:      announce(tile), ..., announce_end()
-//   other roles:   while (take(tile)) ...
+// The ring by which one thread of a CTA tells the CTA's other roles which tiles it works on.
+//   the announcing thread:   announce(tile), ..., announce_end()
+//   other roles:             while (take(tile)) ...
 // A record is 16 bytes. The tile packs itself into them; the sign of the first word marks the end.
 #pragma once
 
 #include "warpwright/arch/common/shared.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
+#include "warpwright/scheduler/tile_source.hpp"
 
 namespace ww::scheduler {
 
@@ -24,17 +25,19 @@ template <class Tile, int kReaders> class ItemRing {
   /// Initialises the barriers. One thread of the CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) { Pipeline::initialize(barriers); }
 
-  /// Announces a tile once every reader has taken the one that used its record. The producer thread calls it.
+  /// Announces a tile once every reader has taken the one that used its record. The announcing thread calls it.
   WW_DEVICE void announce(const Tile& tile) { put(tile.pack()); }
-  /// Tells the readers that no tile follows. The producer thread calls it.
+  /// Tells the readers that no tile follows. The announcing thread calls it.
   WW_DEVICE void announce_end() { put({{kEnd, 0, 0, 0}}); }
 
-  /// Sets `tile` to the next one; returns false when there is none. All lanes of a reading warp call it.
-  WW_DEVICE bool take(Tile& tile) {
+  /// Sets `tile` to the next one; returns false when there is none. All lanes of a reading warp call it, or the one
+  /// thread that reads for its warp.
+  WW_DEVICE bool take(Tile& tile, Reader reader = Reader::warp) {
     const u32 stage = pipeline_.consumer_wait();
     arch::Words<4> record = arch::shared::load4(records_ + stage * config::kItemBytes);
-    pipeline_.consumer_release();
-    record.w[0] = arch::warp::uniform(record.w[0]);
+    if (reader == Reader::warp) pipeline_.consumer_release();
+    else pipeline_.consumer_release_alone();
+    record.w[0] = static_cast<u32>(uniform_for(reader, static_cast<i32>(record.w[0])));
     if (static_cast<i32>(record.w[0]) < 0) return false;
     tile = Tile::unpack(record);
     return true;

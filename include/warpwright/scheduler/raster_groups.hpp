@@ -6,15 +6,18 @@
 //   equally long and find their shared weights in L2.
 // - A cluster of two takes two neighbouring token tiles against one column of weights. They share the weights if they
 //   belong to one group; otherwise each loads its own.
-// CTAs do not communicate: every thread that asks iterates over the same sequence. In every round a CTA's position
-// advances by one, because a pattern that repeats along the tokens, such as short tiles, would otherwise always fall on
-// the same CTAs.
+// CTAs do not communicate. In every round a CTA's position advances by one, because a pattern that repeats along the
+// tokens, such as short tiles, would otherwise always fall on the same CTAs.
+// One thread of each CTA finds the tiles and announces them in the item ring, because finding one takes some 250
+// instructions: in each of up to fifteen warps they were a sixth of all that a block-scaled kernel executed at K = 3072.
 #pragma once
 
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/group_table.hpp"
+#include "warpwright/scheduler/item_ring.hpp"
 #include "warpwright/scheduler/search.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
 #include "warpwright/scheduler/tile_source.hpp"
@@ -25,13 +28,37 @@ namespace ww::scheduler {
 struct GroupedTile {
   i32 group, row, rows, tile_n;
   bool shares;  // its weights with the peers of its cluster
+
+  WW_DEVICE arch::Words<4> pack() const {
+    return {{static_cast<u32>(group) | static_cast<u32>(rows) << kRowsAt | (shares ? kShares : 0),
+             static_cast<u32>(row), static_cast<u32>(tile_n), 0}};
+  }
+  WW_DEVICE static GroupedTile unpack(const arch::Words<4>& record) {
+    return {static_cast<i32>(record.w[0] % (1u << kRowsAt)), static_cast<i32>(record.w[1]),
+            static_cast<i32>(record.w[0] >> kRowsAt & kRowsMask), static_cast<i32>(record.w[2]),
+            (record.w[0] & kShares) != 0};
+  }
+
+ private:
+  // The first word is the one that the compiler knows to be uniform: branches of whole warps depend on what it holds.
+  static constexpr u32 kRowsAt = 16, kRowsMask = 0x3ff, kShares = 1u << 30;
 };
 /// A tile whose scales the tensor core applies. Its rows are those of one chunk of scales.
 struct ScaledGroupedTile : GroupedTile {
   i32 scale_block;  // of 128 rows: among all groups, each of which begins one; masked: in its group
+
+  WW_DEVICE arch::Words<4> pack() const {
+    arch::Words<4> record = GroupedTile::pack();
+    record.w[3] = static_cast<u32>(scale_block);
+    return record;
+  }
+  WW_DEVICE static ScaledGroupedTile unpack(const arch::Words<4>& record) {
+    return {GroupedTile::unpack(record), static_cast<i32>(record.w[3])};
+  }
 };
 
-template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
+/// kReaders warps of each CTA take tiles from the ring, some of them by one thread alone.
+template <ConfigParameter kConfig, int kReaders> class RasterGroups : public PlainSource {
   static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static_assert(kCluster.n == 1 && kCluster.m <= 2 && kCluster.k == 1);
@@ -40,6 +67,8 @@ template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
  public:
   static constexpr bool kScaled = config::scales_in_mma(kConfig);
   using Tile = conditional_t<kScaled, ScaledGroupedTile, GroupedTile>;
+  using Ring = ItemRing<Tile, kReaders>;
+  static constexpr bool kServes = true;
   static constexpr int kPartRows = kTileM / kConfig.sm90.consumer_warpgroups;  // of a tile, of a consumer warpgroup
 
   WW_DEVICE RasterGroups(const config::GroupedArguments& arguments, arch::SharedAddress shared)
@@ -48,6 +77,8 @@ template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
         groups_(shared + kShared.tables, group_capacity(kConfig)),
         first_tiles_(shared + kShared.tables + 8 * group_capacity(kConfig)),
         raster_{0, arguments.tiles_n, arguments.raster} {}
+
+  WW_DEVICE static void initialize(arch::SharedAddress shared) { Ring::initialize(shared + kShared.item_barriers); }
 
   /// Builds the table of groups and of the token tiles before each; it ends with a barrier.
   WW_DEVICE void prepare() {
@@ -79,37 +110,51 @@ template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
   WW_DEVICE static int parts_of(const Tile& tile) { return ceil_div(tile.rows, kPartRows); }
   WW_DEVICE static bool is_part(const Tile& tile) { return parts_of(tile) < kConfig.sm90.consumer_warpgroups; }
 
+  /// Announces the tiles of this CTA. All lanes of a warp call it, of which one works.
+  WW_DEVICE void serve() const {
+    arch::role("scheduler");
+    if (arch::lane_index() != 0) return;
+    Ring ring = ring_of(pipeline::Role::producer);
+    const int clusters = static_cast<int>(arch::grid_size()) / kCluster.size();
+    int place = static_cast<int>(arch::block_index()) / kCluster.size();       // of this cluster in a round
+    for (int round = 0; round + place < raster_.tiles(); round += clusters) {  // the last round may be short
+      ring.announce(tile_of(round + place));
+      place = place + 1 == clusters ? 0 : place + 1;
+    }
+    ring.announce_end();
+  }
+
   class Walk {
    public:
-    WW_DEVICE Walk(const RasterGroups& groups, Reader)
-        : groups_(groups),
-          place_(static_cast<int>(arch::block_index()) / kCluster.size()),
-          self_(static_cast<int>(arch::cluster_rank())) {}
+    WW_DEVICE Walk(const RasterGroups& groups, Reader reader)
+        : ring_(groups.ring_of(pipeline::Role::consumer)), reader_(reader) {}
 
     /// Sets `tile` to this CTA's next tile; returns false when there is none.
-    WW_DEVICE bool next(Tile& tile) {
-      const int item = round_ + place_, clusters = static_cast<int>(arch::grid_size()) / kCluster.size();
-      if (item >= groups_.raster_.tiles()) return false;  // only in the last round
-      round_ += clusters;
-      place_ = place_ + 1 == clusters ? 0 : place_ + 1;
-      const TileCoord at = rasterize(groups_.raster_, item);
-      const int first = at.m * kCluster.m;
-      tile = groups_.tile(min(first + self_, groups_.token_tiles_ - 1), at.n);
-      if constexpr (kCluster.m > 1) {
-        // A CTA without a tile of its own takes a duplicate, so that its peer's ring continues.
-        if (first + self_ >= groups_.token_tiles_) tile.rows = 0;
-        tile.shares = groups_.group_of(first) == groups_.group_of(min(first + 1, groups_.token_tiles_ - 1));
-      }
-      return true;
-    }
+    WW_DEVICE bool next(Tile& tile) { return ring_.take(tile, reader_); }
 
    private:
-    const RasterGroups& groups_;
-    int round_ = 0, place_;  // the round's first item, and this cluster's position in the round
-    int self_;
+    Ring ring_;
+    Reader reader_;
   };
 
  private:
+  WW_DEVICE Ring ring_of(pipeline::Role role) const {
+    return {shared_ + kShared.item_barriers, shared_ + kShared.items, role};
+  }
+
+  /// Returns this CTA's tile of item `item` of the order.
+  WW_DEVICE Tile tile_of(int item) const {
+    const TileCoord at = rasterize(raster_, item);
+    const int first = at.m * kCluster.m, mine = first + static_cast<int>(arch::cluster_rank()), last = token_tiles_ - 1;
+    Tile tile = this->tile(min(mine, last), at.n);
+    if constexpr (kCluster.m > 1) {
+      // A CTA without a tile of its own takes a duplicate, so that its peer's ring continues.
+      if (mine > last) tile.rows = 0;
+      tile.shares = group_of(first) == group_of(min(first + 1, last));
+    }
+    return tile;
+  }
+
   /// Returns the group that owns token tile `index`: the last one that starts at or before it and is not empty.
   WW_DEVICE int group_of(int index) const {
     return owner_of(index, group_count_,

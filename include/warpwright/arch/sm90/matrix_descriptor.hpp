@@ -17,6 +17,10 @@ struct MatrixDescriptor {
   /// Returns the same block `bytes` further on, inside the same swizzle pattern (the XOR works on absolute address
   /// bits).
   WW_HOST_DEVICE constexpr MatrixDescriptor operator+(u32 bytes) const { return {bits + (bytes >> 4)}; }
+  /// Does the same in the low word alone, which suffices within a CTA's shared memory and takes one instruction.
+  WW_HOST_DEVICE constexpr MatrixDescriptor advanced(u32 bytes) const {
+    return {(bits >> 32) << 32 | (static_cast<u32>(bits) + (bytes >> 4))};
+  }
 };
 
 // K-major, swizzled: a row is one span; the stride is the distance from 8 rows to the next 8.

@@ -31,7 +31,7 @@ template <ConfigParameter kConfig> struct Mainloop : StageLoads<kConfig>, ScaleA
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr bool kPromotes = promotes(kConfig);
 
-  using Scales = BlockScales<kTileM, kTileN, scale_form(kConfig.operands.scale), kHalves>;
+  using Scales = BlockScales<kTileM, kTileN, scale_form(kConfig.operands.scale), kHalves, 0, 0, true>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
   using Pipeline = pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
@@ -79,10 +79,7 @@ template <ConfigParameter kConfig> struct Mainloop : StageLoads<kConfig>, ScaleA
       if constexpr (partial_accumulators(kConfig) == 2) {
         promotion.alternate(k_blocks, pipeline, acc[0], order);
       } else {
-        for (int k = 0; k < k_blocks; ++k) {
-          Accumulator partial;
-          promotion.one_by_one(pipeline, acc, partial, k + 1 == k_blocks, order);
-        }
+        promotion.in_rounds(k_blocks, pipeline, acc, order);
       }
     } else if constexpr (a_from_registers(kConfig)) {
       products.accumulate(k_blocks, pipeline, acc, order);

@@ -38,10 +38,20 @@ template <ConfigParameter kConfig> struct SharedProducts : PartialProducts<Share
                                                kMajorB};
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kTransposeBarrier = 8;  // first of its named barriers; epilogues use those before
+  static constexpr SharedPlan kShared = Loads::kShared;
+  static constexpr int kBlockBytes = kWarpgroupRows * kRowBytes;  // of A, from one MMA_M block to the next
+  // With promotion a k-block has few MMAs, and the encoding of a descriptor is made once a tile and not for each of them.
+  static constexpr bool kAdvances = promotes(kConfig) && partial_accumulators(kConfig) == 1;
   arch::SharedAddress base;
   int consumer_warpgroup;
+  arch::MatrixDescriptor first_a, first_b;  // of the first stage, with kAdvances
 
-  WW_DEVICE SharedProducts(arch::SharedAddress of_cta, int warpgroup) : base(of_cta), consumer_warpgroup(warpgroup) {}
+  WW_DEVICE SharedProducts(arch::SharedAddress of_cta, int warpgroup) : base(of_cta), consumer_warpgroup(warpgroup) {
+    if constexpr (kAdvances) {
+      first_a = atom::descriptor_of(operand_a({}, 0));
+      first_b = atom::descriptor_of(operand_b({}));
+    }
+  }
 
   /// Returns the next stage, filled and in the layout that wgmma takes.
   template <class Pipeline> WW_DEVICE pipeline::Stage next_stage(Pipeline& pipeline) const {
@@ -68,7 +78,10 @@ template <ConfigParameter kConfig> struct SharedProducts : PartialProducts<Share
 
   template <class Accumulator>
   WW_DEVICE void issue(pipeline::Stage stage, int mma_block, Accumulator& acc, bool accumulate) const {
-    atom::gemm<kOperands>(acc, operand_a(stage, mma_block), operand_b(stage), accumulate);
+    if constexpr (kAdvances)
+      atom::gemm<kOperands>(acc, first_a.advanced(stage.index * kShared.a_stage + mma_block * kBlockBytes),
+                            first_b.advanced(stage.index * kShared.b_stage), accumulate);
+    else atom::gemm<kOperands>(acc, operand_a(stage, mma_block), operand_b(stage), accumulate);
   }
 };
 

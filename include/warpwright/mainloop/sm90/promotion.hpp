@@ -48,6 +48,7 @@ WW_DEVICE void promote(Accumulator& acc, const Accumulator& partial, const Facto
 /// Reader::Scales, before the MMAs are issued or, with Reader::kInFlight, after.
 template <class Products, class Reader> struct Promotion {
   using Scales = typename Reader::Scales;
+  static constexpr int kUnrolledValues = 512;  // of a thread, promoted in one iteration of in_rounds()
   Products products;
   Reader reader;
 
@@ -72,6 +73,29 @@ template <class Products, class Reader> struct Promotion {
       products.product(stage, 0, partial);
       promote_block<0>(pipeline, acc, partial, block, last, order);
     }
+  }
+
+  /// Promotes k_blocks >= 1, of which each MMA_M block takes its turn in one partial accumulator.
+  // Whole rounds of the ring are unrolled, because the addresses of a stage are then constants and its parity is that of
+  // the round: half of the instructions beside MMAs and promotion. Short rounds only, because the code must fit the
+  // instruction cache.
+  template <class Pipeline, class Order, class Accumulator, int kMmaBlocks>
+  WW_DEVICE void in_rounds(int k_blocks, Pipeline& pipeline, Accumulator (&acc)[kMmaBlocks], Order& order) const {
+    constexpr int kRound = Pipeline::kRound;
+    constexpr bool kUnrolls = kRound * kMmaBlocks * Accumulator::kValues <= kUnrolledValues;
+    int k = 0;
+    WW_NO_UNROLL
+    do {
+      Accumulator partial;
+      if (kUnrolls && k_blocks - k >= kRound && pipeline.starts_round()) {
+        WW_UNROLL
+        for (int i = 0; i < kRound; ++i) one_by_one(pipeline, acc, partial, k + i + 1 == k_blocks, order);
+        k += kRound;
+      } else {
+        one_by_one(pipeline, acc, partial, k + 1 == k_blocks, order);
+        ++k;
+      }
+    } while (k < k_blocks);
   }
 
   /// Promotes k_blocks >= 1.
