@@ -3,6 +3,7 @@
 """Counts the instructions of a Hopper kernel that are neither MMAs nor promotion, for each k-block and each tile of a role.
    overhead.py INCLUDE SOURCE.cu ...            compiles each with NVRTC and prints a line for each role
    overhead.py INCLUDE SOURCE.cu --opcodes      also counts by opcode
+   overhead.py INCLUDE SOURCE.cu --json         the counts of one kernel for a program
 No GPU is needed. nvdisasm's listing is cut into basic blocks; natural loops of the control flow graph give each block its
 depth. The innermost loops that hold a wgmma are the loops over K of a consumer, those that hold a TMA load the producer's,
 those that hold global loads and stores to shared memory the scale warps'. The loop around one of them is its loop over tiles.
@@ -11,6 +12,7 @@ way around its loop over K. Loops that wait for a barrier and code for diverged 
 import argparse
 import collections
 import glob
+import json
 import os
 import pathlib
 import re
@@ -300,16 +302,23 @@ def main() -> None:
     parser.add_argument("include"), parser.add_argument("sources", nargs="+")
     parser.add_argument("--nvrtc", default="/usr/local/cuda/lib64/libnvrtc.so.13")
     parser.add_argument("--opcodes", action="store_true")
+    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     for source in arguments.sources:
         compiled = compile_source(arguments.nvrtc, arguments.include, source)
         text = pathlib.Path(source).read_text()
-        print(text.partition("\n")[0][:230])
+        listing = listing_of(compiled.cubin)
+        roles = Kernel(listing, mmas_of_k_block(text)).roles()
+        if arguments.json:
+            print(json.dumps({role.name: {"k-block": round(overhead(role.k_block), 2), "tile": overhead(role.tile)}
+                              for role in reversed(roles)}))
+            continue
+        print(text.partition("\n")[0])
         print("  registers", *re.findall(r"Used (\d+) registers", compiled.log), "spilled",
               sum(map(int, re.findall(r"(\d+) bytes spill", compiled.log))), "warnings",
               len(re.findall(r"C75\d\d|[Ww]arning", compiled.log)), "instructions",
-              sum(1 for one in instructions_of(listing_of(compiled.cubin)) if not isinstance(one, str)))
-        for role in Kernel(listing_of(compiled.cubin), mmas_of_k_block(text)).roles():
+              sum(not isinstance(one, str) for one in instructions_of(listing)))
+        for role in roles:
             print(f"  {role.name:9} k-block {overhead(role.k_block):6.1f}   tile {overhead(role.tile):6.0f}")
             if arguments.opcodes:
                 for what, counts in (("k-block", role.k_block), ("tile", role.tile)):

@@ -88,7 +88,7 @@ MUTANTS = [  # name, header, old, new, rules
     ("store not committed", "pipeline/tma_store_pipeline.hpp", "{ arch::tma::commit(); }", "{}", "unfinished-store"),
     ("no warp sync before the cluster barrier", "kernel/skeleton.hpp",
      "    arch::warp::sync();  // the cluster barrier that follows is .aligned\n", "", "divergent-call"),
-    ("no tail, but the last cluster sync", "kernel/skeleton.hpp", "      pipeline.producer_tail();\n", "", "-"),
+    ("no tail, but the last cluster sync", "kernel/skeleton.hpp", "    pipeline.producer_tail();\n", "", "-"),
     ("producer starts as consumer", "kernel/skeleton.hpp", "Role::producer", "Role::consumer", "deadlock"),
     ("producer keeps its registers", "kernel/skeleton.hpp",
      "    if constexpr (Kernel::kRegisters.producer > 0) arch::warpgroup::release_registers<Kernel::kRegisters.producer>();\n",

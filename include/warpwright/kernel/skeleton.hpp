@@ -109,8 +109,8 @@ template <class Kernel> struct Skeleton {
     pipeline.producer_tail();
   }
 
-  /// Returns whether this thread loads operands or, where the compiler knows warps, whether its warp does. One thread of
-  /// that is then elected in a branch of its own, because code behind a branch of one thread is compiled for diverged
+  /// Returns whether this thread loads operands or, where the compiler knows warps, whether its warp does. One thread
+  /// of that warp is then elected in a branch of its own. Otherwise the alternatives would be compiled for diverged
   /// warps.
   // ptxas wraps TMA loads of a thread that is not elected in a loop over the lanes.
   WW_DEVICE static bool may_load(u32 warp) {

@@ -21,8 +21,8 @@ namespace ww::mainloop {
 using namespace config;
 
 /// kAtOnce: k-blocks loaded together; 0: as many as the registers of a producer warpgroup allow. kLoadingWarps: 0: one
-/// or two by the tile's rows. kPairsRows: rows r and r + 8, which a thread of a Hopper accumulator has, are neighbours in
-/// a slot.
+/// or two by the tile's rows. kPairsRows: rows r and r + 8, which a thread of a Hopper accumulator has, are neighbours
+/// in a slot.
 template <int kRows, int kColumns, ScaleForm kScaleForm, bool kPairsHalves = false, int kAtOnce = 0,
           int kLoadingWarps = 0, bool kPairsRows = false>
 struct BlockScales {

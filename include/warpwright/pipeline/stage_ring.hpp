@@ -23,8 +23,7 @@ template <int kStages> class StageRing {
 
   static constexpr int kRound = kStages;  // stages of a round of the ring
 
-  /// Returns whether the next stage is the ring's first, which makes the index of each stage of the round a constant for
-  /// the compiler.
+  /// Returns whether the next stage is the ring's first. The compiler then knows the index of each stage of the round.
   WW_DEVICE bool starts_round() {
     if (state_.index != 0) return false;
     state_.index = 0;

@@ -8,8 +8,8 @@
 //   belong to one group; otherwise each loads its own.
 // CTAs do not communicate. In every round a CTA's position advances by one, because a pattern that repeats along the
 // tokens, such as short tiles, would otherwise always fall on the same CTAs.
-// One thread of each CTA finds the tiles and announces them in the item ring, because finding one takes some 250
-// instructions: in each of up to fifteen warps they were a sixth of all that a block-scaled kernel executed at K = 3072.
+// One thread of each CTA finds the tiles and announces them in the item ring. Finding one takes some 250 instructions.
+// When each of fifteen warps executed them, they were a sixth of a block-scaled kernel's instructions at K = 3072.
 #pragma once
 
 #include "warpwright/arch/common/role.hpp"

@@ -40,7 +40,8 @@ template <ConfigParameter kConfig> struct SharedProducts : PartialProducts<Share
   static constexpr int kTransposeBarrier = 8;  // first of its named barriers; epilogues use those before
   static constexpr SharedPlan kShared = Loads::kShared;
   static constexpr int kBlockBytes = kWarpgroupRows * kRowBytes;  // of A, from one MMA_M block to the next
-  // With promotion a k-block has few MMAs, and the encoding of a descriptor is made once a tile and not for each of them.
+  // Descriptors of a stage are those of the first stage and an offset, which saves two instructions of each. With two
+  // partial accumulators ptxas has no registers for that.
   static constexpr bool kAdvances = promotes(kConfig) && partial_accumulators(kConfig) == 1;
   arch::SharedAddress base;
   int consumer_warpgroup;

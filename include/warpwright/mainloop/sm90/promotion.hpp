@@ -76,9 +76,9 @@ template <class Products, class Reader> struct Promotion {
   }
 
   /// Promotes k_blocks >= 1, of which each MMA_M block takes its turn in one partial accumulator.
-  // Whole rounds of the ring are unrolled, because the addresses of a stage are then constants and its parity is that of
-  // the round: half of the instructions beside MMAs and promotion. Short rounds only, because the code must fit the
-  // instruction cache.
+  // Whole rounds of the ring are unrolled, because the addresses of a stage are then constants and its parity is that
+  // of the round, which saves half of the instructions beside MMAs and promotion. Long rounds are not, because their
+  // code would not fit the instruction cache.
   template <class Pipeline, class Order, class Accumulator, int kMmaBlocks>
   WW_DEVICE void in_rounds(int k_blocks, Pipeline& pipeline, Accumulator (&acc)[kMmaBlocks], Order& order) const {
     constexpr int kRound = Pipeline::kRound;
