@@ -74,7 +74,9 @@ template <class Kernel> struct Skeleton {
   }
 
  private:
-  WW_HOST_DEVICE static constexpr bool knows_warps() { return !has_multiplier() && Kernel::Mainloop::kScaleWarps > 0; }
+  WW_HOST_DEVICE static constexpr bool knows_warps() {
+    return !has_multiplier() && Kernel::Mainloop::kScaleWarps > 0 && Kernel::Mainloop::Pipeline::kUnrolls;
+  }
   // A function, because Kernel is complete only when it is called.
   WW_HOST_DEVICE static constexpr bool has_multiplier() {
     return !is_same_v<typename MultiplierOf<typename Kernel::Mainloop>::type, void>;
@@ -118,8 +120,8 @@ template <class Kernel> struct Skeleton {
     else if constexpr (has_multiplier()) return warp == 0 && arch::warp::elect();
     else return arch::thread_index() == 0;
   }
-  /// Returns the index of this warp. With scale warps the compiler knows that it is uniform: their loop over K is then
-  /// free of the instructions for diverged warps.
+  /// Returns the index of this warp. With scale warps and unrolled rounds the compiler knows that it is uniform: their
+  /// loop over K is then free of the instructions for diverged warps.
   WW_DEVICE static u32 role_warp() {
     if constexpr (knows_warps()) return arch::warp::uniform(arch::warp_index());
     else return arch::warp_index();

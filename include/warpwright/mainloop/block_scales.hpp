@@ -85,41 +85,44 @@ struct BlockScales {
     for (int r = 0; r < kOfA; ++r) a[r] = start_of_a(scales, first, r);
     WW_UNROLL
     for (int j = 0; j < kOfB; ++j) b[j] = start_of_b(scales, first, j);
-    constexpr int kRound = Pipeline::kRound;
-    int k = 0;
-    WW_NO_UNROLL
-    while (k < scales.k_blocks) {
-      if (kRound <= kUnrolledStages && scales.k_blocks - k >= kRound && pipeline.starts_round()) {
-        // A whole round of the ring, whose stages are constants, in batches of about the same number of k-blocks.
-        constexpr int kBatches = ceil_div(kRound, kBatch);
-        load_round<0, kBatches>(scales, a, b, slots, first, pipeline);
-        k += kRound;
-      } else {
-        load_batch<kBatch, true>(scales, a, b, scales.k_blocks - k, slots, first, pipeline);
-        k += kBatch;
+    if constexpr (Pipeline::kUnrolls) {
+      constexpr int kRound = Pipeline::kRound;
+      int k = 0;
+      WW_NO_UNROLL
+      while (k < scales.k_blocks) {
+        if (scales.k_blocks - k >= kRound && pipeline.starts_round()) {
+          // A whole round of the ring, whose stages are constants, in batches of about the same number of k-blocks.
+          constexpr int kBatches = ceil_div(kRound, kBatch);
+          load_round<0, kBatches>(scales, a, b, slots, first, pipeline);
+          k += kRound;
+        } else {
+          load_batch<kBatch, true>(scales, a, b, 0, scales.k_blocks - k, slots, first, pipeline);
+          k += kBatch;
+        }
       }
+    } else {
+      for (int k = 0; k < scales.k_blocks; k += kBatch)
+        load_batch<kBatch, true>(scales, a, b, k, scales.k_blocks, slots, first, pipeline);
     }
   }
 
  private:
-  static constexpr int kUnrolledStages = 8;
-
   template <int kPart, int kParts, class Pipeline>
   WW_DEVICE static void load_round(const Scales& scales, const float* (&a)[kOfA], const float* (&b)[kOfB],
                                    arch::SharedAddress slots, u32 first, Pipeline& pipeline) {
     constexpr int kCount = (kPart + 1) * Pipeline::kRound / kParts - kPart * Pipeline::kRound / kParts;
-    load_batch<kCount, false>(scales, a, b, kCount, slots, first, pipeline);
+    load_batch<kCount, false>(scales, a, b, 0, kCount, slots, first, pipeline);
     if constexpr (kPart + 1 < kParts) load_round<kPart + 1, kParts>(scales, a, b, slots, first, pipeline);
   }
-  /// Loads the scales of kCount k-blocks or, with kMayEnd, of the `left` that a tile still has if these are fewer.
+  /// Loads the scales of kCount k-blocks or, with kMayEnd, of those from `k` to `k_blocks` if they are fewer.
   template <int kCount, bool kMayEnd, class Pipeline>
-  WW_DEVICE static void load_batch(const Scales& scales, const float* (&a)[kOfA], const float* (&b)[kOfB], int left,
-                                   arch::SharedAddress slots, u32 first, Pipeline& pipeline) {
+  WW_DEVICE static void load_batch(const Scales& scales, const float* (&a)[kOfA], const float* (&b)[kOfB], int k,
+                                   int k_blocks, arch::SharedAddress slots, u32 first, Pipeline& pipeline) {
     // The products are computed later, so that every load is in flight before the first product waits for one.
     float of_a[kCount][kOfA], of_b[kCount][kOfB];
     WW_UNROLL
     for (int i = 0; i < kCount; ++i) {
-      const bool more = !kMayEnd || i + 1 < left;  // past the end, the last block's are loaded again
+      const bool more = !kMayEnd || k + i + 1 < k_blocks;  // past the end, the last block's are loaded again
       WW_UNROLL
       for (int j = 0; j < kOfB; ++j) {
         of_b[i][j] = arch::global::load_constant(b[j]);
@@ -133,7 +136,7 @@ struct BlockScales {
     }
     WW_UNROLL
     for (int i = 0; i < kCount; ++i) {
-      if (kMayEnd && i >= left) break;
+      if (kMayEnd && k + i >= k_blocks) break;
       const pipeline::Stage stage = pipeline.storer_acquire();
       store(slot(slots, stage.index), first, of_a[i], of_b[i]);
       pipeline.storer_commit(stage);

@@ -16,12 +16,19 @@ struct Stage {
   arch::MBarrier full;  // the barrier that copies into this stage signal
 };
 
+/// Returns whether loops over K unroll whole rounds of a ring of `stages`.
+// Tiles of 64 rows and at most 64 columns have long rings, and their launches take some ten microseconds. With the
+// rest of what kernels with short rings do (roles by warp, scales of rows in pairs) they took 2 to 8 % longer on an
+// H200, with 13 and with 16 stages; tiles of 64x128 with 8 stages took up to 14 % less (CUDA 13.0, 2026-11-23).
+WW_HOST_DEVICE constexpr bool unrolls_rounds(int stages) { return stages <= 8; }
+
 template <int kStages> class StageRing {
  public:
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
   static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
 
   static constexpr int kRound = kStages;  // stages of a round of the ring
+  static constexpr bool kUnrolls = unrolls_rounds(kStages);
 
   /// Returns whether the next stage is the ring's first. The compiler then knows the index of each stage of the round.
   WW_DEVICE bool starts_round() {

@@ -31,7 +31,8 @@ template <ConfigParameter kConfig> struct Mainloop : StageLoads<kConfig>, ScaleA
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr bool kPromotes = promotes(kConfig);
 
-  using Scales = BlockScales<kTileM, kTileN, scale_form(kConfig.operands.scale), kHalves, 0, 0, true>;
+  using Scales = BlockScales<kTileM, kTileN, scale_form(kConfig.operands.scale), kHalves, 0, 0,
+                             pipeline::unrolls_rounds(kConfig.sm90.stages)>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
   using Pipeline = pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,

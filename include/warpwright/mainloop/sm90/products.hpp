@@ -42,7 +42,8 @@ template <ConfigParameter kConfig> struct SharedProducts : PartialProducts<Share
   static constexpr int kBlockBytes = kWarpgroupRows * kRowBytes;  // of A, from one MMA_M block to the next
   // Descriptors of a stage are those of the first stage and an offset, which saves two instructions of each. With two
   // partial accumulators ptxas has no registers for that.
-  static constexpr bool kAdvances = promotes(kConfig) && partial_accumulators(kConfig) == 1;
+  static constexpr bool kAdvances =
+      promotes(kConfig) && partial_accumulators(kConfig) == 1 && pipeline::unrolls_rounds(kConfig.sm90.stages);
   arch::SharedAddress base;
   int consumer_warpgroup;
   arch::MatrixDescriptor first_a, first_b;  // of the first stage, with kAdvances

@@ -82,20 +82,26 @@ template <class Products, class Reader> struct Promotion {
   template <class Pipeline, class Order, class Accumulator, int kMmaBlocks>
   WW_DEVICE void in_rounds(int k_blocks, Pipeline& pipeline, Accumulator (&acc)[kMmaBlocks], Order& order) const {
     constexpr int kRound = Pipeline::kRound;
-    constexpr bool kUnrolls = kRound * kMmaBlocks * Accumulator::kValues <= kUnrolledValues;
-    int k = 0;
-    WW_NO_UNROLL
-    do {
-      Accumulator partial;
-      if (kUnrolls && k_blocks - k >= kRound && pipeline.starts_round()) {
-        WW_UNROLL
-        for (int i = 0; i < kRound; ++i) one_by_one(pipeline, acc, partial, k + i + 1 == k_blocks, order);
-        k += kRound;
-      } else {
+    if constexpr (Pipeline::kUnrolls && kRound * kMmaBlocks * Accumulator::kValues <= kUnrolledValues) {
+      int k = 0;
+      WW_NO_UNROLL
+      do {
+        Accumulator partial;
+        if (k_blocks - k >= kRound && pipeline.starts_round()) {
+          WW_UNROLL
+          for (int i = 0; i < kRound; ++i) one_by_one(pipeline, acc, partial, k + i + 1 == k_blocks, order);
+          k += kRound;
+        } else {
+          one_by_one(pipeline, acc, partial, k + 1 == k_blocks, order);
+          ++k;
+        }
+      } while (k < k_blocks);
+    } else {
+      for (int k = 0; k < k_blocks; ++k) {
+        Accumulator partial;
         one_by_one(pipeline, acc, partial, k + 1 == k_blocks, order);
-        ++k;
       }
-    } while (k < k_blocks);
+    }
   }
 
   /// Promotes k_blocks >= 1.
