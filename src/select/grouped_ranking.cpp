@@ -25,8 +25,10 @@ std::string objection(const GroupedProblem& p, const GemmConfig& c, const Groupe
 }
 
 bool has_own_shape(const GemmConfig& c) {
+  // A split without the scheduler that splits is refused, not completed.
+  const bool splits = c.sm90.split != 0 && c.sm90.tile_scheduler != TileScheduler::split_k;
   return c.tile.m || c.tile.n || c.tile.k || c.cluster.m || c.cluster.n || c.cluster.k || c.sm90.stages ||
-         c.sm90.consumer_warpgroups || c.sm90.occupancy > 1;
+         c.sm90.consumer_warpgroups || c.sm90.occupancy > 1 || splits;
 }
 bool is_for_descriptors(const GemmConfig& c) {
   return c.row_groups.variant == GroupedVariant::descriptors || c.sm90.tile_scheduler == TileScheduler::horizontal ||
