@@ -34,7 +34,8 @@ typedef struct ww_verification {
 } ww_verification;
 
 /** Judge the results of a run against FP64, each element by its own bound. All pointers are host memory. WW_OK says
- * that the comparison was made; `verification->wrong` how it ended. */
+ * that the comparison was made; `verification->wrong` how it ended. The bound is Hopper's, which is wider than
+ * Blackwell's where both multiply a type. */
 WW_API ww_status ww_gemm_verify(const ww_gemm_problem* problem, const ww_gemm_operands* operands, ww_math math,
                                 ww_verification* verification);
 WW_API ww_status ww_grouped_verify(const ww_grouped_problem* problem, const ww_grouped_operands* operands, ww_math math,

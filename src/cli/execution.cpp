@@ -58,8 +58,9 @@ void report_work(const EmuStats& s, Outcome& outcome) {
 void report_stats(const EmuStats& s, Outcome& outcome) {
   outcome.text += fmt::format("  L2 reads   {}\n  L2 writes  {}\n", bytes_by_operand(s.l2_read_bytes),
                               bytes_by_operand(s.l2_write_bytes));
-  outcome.text += fmt::format("  work       {} CTAs, {} TMA loads, {} TMA stores, {} wgmmas, {} fibers, {} switches\n",
-                              s.ctas, s.tma_loads, s.tma_stores, s.wgmmas, s.fibers, s.switches);
+  const std::string mmas = s.ummas > 0 ? fmt::format("{} tcgen05.mmas", s.ummas) : fmt::format("{} wgmmas", s.wgmmas);
+  outcome.text += fmt::format("  work       {} CTAs, {} TMA loads, {} TMA stores, {}, {} fibers, {} switches\n", s.ctas,
+                              s.tma_loads, s.tma_stores, mmas, s.fibers, s.switches);
   for (auto& field : facts::fields_of(s)) outcome.json.push_back(std::move(field));
   report_work(s, outcome);
 }

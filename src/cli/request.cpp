@@ -290,7 +290,11 @@ Result<void> resolve_request(const Flags& flags, Request& request) {
   WW_CHECK(resolve_types(flags, text, request));
   const Types& t = request.types;
   request.options.config = text.config;
-  if (!text.arch) request.options.config.arch = emulated_arch(request.device);
+  const Arch arch = emulated_arch(request.device);
+  if (!text.arch) request.options.config.arch = arch;
+  else if (*text.arch != arch && request.device.starts_with("emu:"))
+    return failure(ErrorCode::unsupported, "config, arch", fmt::format("{}, the device's", name_of(arch)),
+                   name_of(*text.arch));
   request.options.config.operands.a = t.ab, request.options.config.operands.b = t.b;
   request.options.config.operands.d = t.d, request.options.config.operands.scale = t.scale;
   WW_CHECK(resolve_fields(flags, request.options.config));

@@ -85,7 +85,7 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   Result<Verification> verify(const OperandSet& set, EmuMath math, const void* before) const override {
     Operands operands = operands_of(set);
     if constexpr (requires { operands.c; }) operands.c = before;
-    return ww::verify(plan_->problem(), operands, {.math = math});
+    return ww::verify(plan_->problem(), operands, {.math = math, .arch = plan_->config().arch});
   }
 
   using Operation::run;

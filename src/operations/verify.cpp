@@ -183,7 +183,7 @@ Result<void> judge(const Product& p, Scale scale, const VerifyOptions& options, 
   WW_TRY(const Matrix scale_b, scales_of(p.scale_b, scale));
   ref::Claim claim{.a = a, .b = b, .d = d, .scale = p.k == 0 ? Scale::none : scale, .math = options.math};
   if (claim.scale != Scale::none) claim.scale_a = &scale_a, claim.scale_b = &scale_b;
-  claim.global_scale = p.global_scale;
+  claim.global_scale = p.global_scale, claim.arch = options.arch;
   WW_TRY(const ref::EpilogueTensors tensors, tensors_of(p));
   const ref::EpilogueComparison verdict = ref::verify_product(claim, p.epilogue, {p.m, p.n, {}, {}}, tensors);
   add(verdict.verdict, verdict.where, verdict.elements, p.number, to);

@@ -84,11 +84,10 @@ Result<void> check_dense_types(const GemmProblem& p, DType d) {
                                  name_of(type)),
                      name_of(p.scale));
   const bool k_major_only = is_packed(p.a) || is_packed(p.b) || is_microscaled(p.scale);
-  for (const auto& [name, type, major] :
-       {std::tuple("a (layout)", p.a, p.a_major), std::tuple("b (layout)", p.b, p.b_major)})
+  for (const auto& [name, major] : {std::pair("a (layout)", p.a_major), std::pair("b (layout)", p.b_major)})
     if (major != Major::k && k_major_only)
       return failure(ErrorCode::unsupported, name,
-                     fmt::format("K-major: kernels of 4 and 6 bits, mx and nv take {} no other way", name_of(type)),
+                     "K-major: operands of 4 or 6 bits, and all with scales of mx or nv, have contiguous K",
                      name[0] == 'a' ? "M-major" : "N-major");
   return {};
 }
@@ -231,7 +230,8 @@ Result<GemmOptions> for_arch(const GemmOptions& options, Arch arch) {
                         .operands = options.config.operands,
                         .grouping = options.config.grouping,
                         .epilogue = options.config.epilogue};
-  if (options.config.arch == arch || options.config == open) return made;
+  const bool unnamed = options.config.arch == kDefaultArch && options.config == open;
+  if (options.config.arch == arch || unnamed) return made;
   return failure(ErrorCode::unsupported, "config, arch", fmt::format("{}, the device's", name_of(arch)),
                  name_of(options.config.arch), "config " + to_text(options.config));
 }

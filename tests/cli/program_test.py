@@ -107,6 +107,9 @@ class Program(unittest.TestCase):
         words = [npy(self.path / f"{name}.npy", "<f4", (8, 16), struct.pack("<128f", *[x for row in rows for x in row]))
                  for name, rows in (("x", rows_a), ("y", rows_b))]
         self.assertEqual(product("--a", words[0], "--b", words[1], "--dtype", "tf32"), expected)
+        for device, arch in (("emu:sm90", "sm100"), ("emu:sm100", "sm90")):
+            self.refused(3, "config, arch", "gemm", "--device", device, "--m", "64", "--n", "64", "--k", "64", "--config",
+                         f"arch={arch}")
         self.refused(3, "--layout", "gemm", "--device", "emu:sm90", "--m", "64", "--n", "64", "--k", "64", "--layout",
                      "nn")
 

@@ -101,6 +101,17 @@ TEST_F(PublicVerify, ABatchInEveryLayoutWithAnEpilogue) {
   }
 }
 
+TEST_F(PublicVerify, BlackwellIsHeldToItsOwnBound) {
+  const ww::GemmProblem p{.m = 16, .n = 16, .k = 32, .a = ww::e4m3, .b = ww::e4m3, .d = ww::f32};
+  const std::vector<std::uint8_t> ones(16 * 32, 0x38);
+  std::vector<float> d(16 * 16, 32.0f);
+  const ww::GemmOperands host{.a = ones.data(), .b = ones.data(), .d = d.data()};
+  EXPECT_EQ(ww::verify(p, host, {.arch = ww::Arch::sm100})->wrong, 0);
+  d[17] *= 1 + 0x1p-16f;  // less than what Hopper's sums of 13 bits may lose
+  EXPECT_EQ(ww::verify(p, host, {.arch = ww::Arch::sm90})->wrong, 0);
+  EXPECT_EQ(ww::verify(p, host, {.arch = ww::Arch::sm100})->wrong, 1);
+}
+
 TEST_F(PublicVerify, GroupsOfRowsWithBlockScales) {
   ww::GroupedProblem p{.groups = 3, .rows = 40, .n = 128, .k = 256, .scale = ww::Scale::block_1x128_128x128};
   p.encoding = ww::GroupEncoding::starts_counts, p.zero_outside = true;

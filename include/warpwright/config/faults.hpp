@@ -97,7 +97,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
   if (c.sm100.pair && c.tile.m != 128) return {"tile (m)", "128 rows for each CTA of a pair"};
   if (c.sm100.pair && c.cluster.m % 2 != 0) return {"cluster", "2 or 4 CTAs along M for pairs"};
   if (!mma_shape_of(c).takes_n(c.tile.n))
-    return {"tile (n)", "a multiple of 8 up to 256 with 64 rows, of 16 with 128, of 32 for a pair"};
+    return {"tile (n)", c.sm100.pair      ? "a multiple of 32 up to 256 for a pair"
+                        : c.tile.m == 128 ? "a multiple of 16 up to 256 with 128 rows on Blackwell"
+                                          : "a multiple of 8 up to 256 with 64 rows on Blackwell"};
   if (c.sm90.partial_accumulators != 0) return {"partial_accumulators", "auto on Blackwell: see accumulators"};
   // Measured with ptxas 13.0, which spills up to 104 bytes for wider tiles: the scale of each column is in registers.
   if (scales_columns(c) && c.tile.m == 128 && c.tile.n > 192)
@@ -115,7 +117,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
     if (c.tile.n % 32 != 0) return {"tile (n)", "a multiple of 32 with scales of mx and nv"};
   }
   if (c.sm100.accumulators < 1 || c.sm100.accumulators > most_accumulators(c))
-    return {"accumulators", "1 to 4, which fit {} columns of tensor memory", machine_of(c).tensor_columns};
+    return {"accumulators", "at least 1 and at most {}, which fit into tensor memory", most_accumulators(c)};
   return {};
 }
 

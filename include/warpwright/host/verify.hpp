@@ -17,6 +17,7 @@ namespace ww {
 /// How results are judged.
 struct VerifyOptions {
   EmuMath math = EmuMath::exact;  // arithmetic of the device; a GPU's is exact
+  Arch arch = kDefaultArch;       // of the device: Blackwell sums products of FP8 with more bits than Hopper does
 };
 
 /// The outcome of a comparison.
