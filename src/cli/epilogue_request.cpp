@@ -93,8 +93,8 @@ Result<void> resolve_outputs(const Flags& flags, const EpilogueTree& tree, Epilo
     return check_writable(*flag, argument);
   };
   const EpilogueOp quantise = config::stages_of(tree).quantise;
-  WW_CHECK(resolve(flags.out_scales, "--out-scales", quantise > EpilogueOp::quantise, "that ends with quantise_block",
-                   request.out_scales));
+  WW_CHECK(resolve(flags.out_scales, "--out-scales", quantise > EpilogueOp::quantise,
+                   "that ends with quantise_block, quantise_mx or quantise_nv", request.out_scales));
   WW_CHECK(resolve(flags.amax, "--amax", quantise == EpilogueOp::quantise, "that ends with quantise", request.amax));
   for (int i = 0; i < kEpilogueSlots; ++i)
     WW_CHECK(resolve(flags.*kOutFlags[i], kOutArguments[i], output_of(tree, i).op != EpilogueOp::none,
@@ -129,14 +129,18 @@ std::vector<std::string> epilogue_help() {
         "at the end swiglu(x): silu of column 2j times column 2j + 1; swiglu_halves(x): silu of "
         "column j times column j + N/2",
         "at the end quantise(x): D is e4m3 or e5m2, x scalar2; quantise_block(x), quantise_block_pow2(x): D "
-        "is e4m3 or e5m2, scales of 128 columns"})
+        "is e4m3 or e5m2, scales of 128 columns",
+        "on Blackwell, at the end quantise_mx(x): D is e4m3, e5m2 or e2m1, e8m0 scales of 32 columns; quantise_nv(x): "
+        "D "
+        "is e2m1, x scalar2, e4m3 scales of 16 columns"})
     lines.emplace_back(line);
   return lines;
 }
 
 DType output_type(const Flags& flags, const EpilogueTree& tree, DType given) {
-  const bool quantises = config::stages_of(tree).quantise != EpilogueOp::none;
-  return quantises && !flags.out_dtype && !is_fp8(given) ? DType::e4m3 : given;
+  const EpilogueOp quantise = config::stages_of(tree).quantise;
+  if (quantise == EpilogueOp::none || flags.out_dtype || config::makes_type(quantise, given)) return given;
+  return quantise == EpilogueOp::quantise_nv ? DType::e2m1 : DType::e4m3;
 }
 
 Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of_config, EpilogueRequest& request) {
@@ -164,7 +168,8 @@ Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of
 
 Result<void> check_operands_named(const Flags& flags, const EpilogueFiles& files, const EpilogueTree& tree) {
   const auto named = [&](const EpilogueFlag& f) -> Result<void> {
-    const bool quantises = f.op == EpilogueOp::scalar && f.slot == kScalarOutScale && tree.has(EpilogueOp::quantise);
+    const bool quantises = f.op == EpilogueOp::scalar && f.slot == kScalarOutScale &&
+                           (tree.has(EpilogueOp::quantise) || tree.has(EpilogueOp::quantise_nv));
     if (!(flags.*f.flag) || tree.has(f.op, f.slot) || quantises) return {};
     return failure(ErrorCode::invalid, f.argument, fmt::format("an epilogue with {}", f.argument + 2),
                    text_or_none(tree));

@@ -106,7 +106,8 @@ Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& 
                                : "--config, key a",
                    "e4m3, e5m2, bf16, f16, e2m1, e3m2, e2m3, or f32 with --dtype tf32", "f32");
   WW_TRY(const std::optional<DType> out,
-         parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2}));
+         parse_type(flags.out_dtype, "--out-dtype",
+                    {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2, DType::e2m1}));
   t.d = out ? *out : text.d.value_or(DType::bf16);
   const Scale usual = is_packed(t.ab) || is_packed(t.b) ? Scale::mx
                       : is_fp8(t.ab)                    ? Scale::block_1x128_128x128

@@ -42,6 +42,8 @@ constexpr Function kFunctions[] = {
     {"quantise", EpilogueOp::quantise},
     {"quantise_block", EpilogueOp::quantise_block},
     {"quantise_block_pow2", EpilogueOp::quantise_block_pow2},
+    {"quantise_mx", EpilogueOp::quantise_mx},
+    {"quantise_nv", EpilogueOp::quantise_nv},
 };
 #undef WW_EPILOGUE_NAME
 

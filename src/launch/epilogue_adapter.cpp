@@ -14,6 +14,7 @@
 #include "select/swap_ab.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/swap_ab.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -135,6 +136,17 @@ Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands&
               to.steps.scalar[slot], memory);
 }
 
+/// Binds the scales of D, `blocks` times 128 rows of each matrix.
+Result<void> bind_chunks(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op, std::int64_t blocks,
+                         config::EpilogueArguments& to, MemoryRanges& memory) {
+  if (op == EpilogueOp::quantise_nv) WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, memory));
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
+  const std::int64_t chunks = scale_chunks(columns, config::columns_of_out_scale(op));
+  to.out_scales = static_cast<float*>(from.out_scale_chunks);  // the kernel writes bytes
+  return bind(p, {"out_scale_chunks", from.out_scale_chunks, from.batch_out_scale_chunks, DType::e8m0, 16, true},
+              blocks * chunks * kScaleChunkBytes, to.steps.out_scales, memory);
+}
+
 Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op,
                             config::EpilogueArguments& to, MemoryRanges& memory) {
   if (op == EpilogueOp::quantise) {
@@ -153,7 +165,7 @@ Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, 
 }
 
 Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
-                       config::EpilogueArguments& to, MemoryRanges& memory) {
+                       std::int64_t scale_blocks, config::EpilogueArguments& to, MemoryRanges& memory) {
   const int slot = node.slot, two = 2 * bytes_of(node.type);
   config::EpilogueSteps& steps = to.steps;
   if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
@@ -189,6 +201,7 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
     return bind(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], f32, 4, true},
                 config::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], memory);
   }
+  if (config::is_microscale(node.op)) return bind_chunks(p, from, node.op, scale_blocks, to, memory);
   if (config::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, memory);
   return {};
 }
@@ -222,6 +235,7 @@ Result<void> check_no_steps(const EpilogueOperands& operands) {
   };
   WW_CHECK(refuse("c", operands.batch_c));
   WW_CHECK(refuse("out_scales", operands.batch_out_scales));
+  WW_CHECK(refuse("out_scale_chunks", operands.batch_out_scale_chunks));
   for (int i = 0; i < kEpilogueSlots; ++i) {
     WW_CHECK(refuse(kColumnNames[i], operands.batch_column_vector[i]));
     WW_CHECK(refuse(kAuxiliaryNames[i], operands.batch_auxiliary[i]));
@@ -237,7 +251,8 @@ EpilogueAdapter::EpilogueAdapter(const GemmProblem& problem, const GemmConfig& c
       groups_(problem),
       nodes_(operand_nodes(config.epilogue)),
       partials_(partials_of(select::kernel_problem(problem, config), config::kernel_config(config))),
-      swaps_(config::swaps(config)) {}
+      swaps_(config::swaps(config)),
+      scale_blocks_(ceil_div(problem.m, std::int64_t{kScaleChunkRows})) {}
 
 EpilogueAdapter::EpilogueAdapter(const GroupedProblem& problem)
     : rows_{.m = problem.total_rows(), .n = problem.n, .d = problem.d},
@@ -247,6 +262,9 @@ EpilogueAdapter::EpilogueAdapter(const GroupedProblem& problem)
   rows_.epilogue = problem.epilogue;
   groups_ = rows_;
   groups_.batch = problem.groups;
+  scale_blocks_ = problem.encoding == GroupEncoding::masked
+                      ? problem.groups * ceil_div(problem.rows, std::int64_t{kScaleChunkRows})
+                      : most_scale_blocks(problem.rows, problem.groups);
 }
 
 std::size_t EpilogueAdapter::workspace_bytes() const {
@@ -258,7 +276,7 @@ Result<void> EpilogueAdapter::bind_nodes(const EpilogueOperands& operands, bool 
   if (grouped_) WW_CHECK(check_no_steps(operands));
   for (const EpilogueNode& node : nodes_) {
     const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
-    WW_CHECK(bind_node(of_group ? groups_ : rows_, node, operands, arguments, memory));
+    WW_CHECK(bind_node(of_group ? groups_ : rows_, node, operands, scale_blocks_, arguments, memory));
     if (in_place && node.op == EpilogueOp::c) WW_CHECK(check_in_place(rows_, node, operands, arguments.ldc));
   }
   if (swaps_) exchange_vectors(arguments);
@@ -274,7 +292,7 @@ Result<void> EpilogueAdapter::clear_reductions(runtime::Backend& backend, const 
     if (elements == 0 || rows_.batch == 0) continue;
     config::EpilogueArguments bound{};
     MemoryRanges memory;
-    WW_CHECK(bind_node(rows_, node, operands, bound, memory));
+    WW_CHECK(bind_node(rows_, node, operands, scale_blocks_, bound, memory));
     float* const output = whole ? bound.amax : static_cast<float*>(bound.out[node.slot]);
     const i64 step = whole ? bound.steps.amax : bound.steps.out[node.slot];
     const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);

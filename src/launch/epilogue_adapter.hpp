@@ -81,6 +81,7 @@ class EpilogueAdapter {
   std::vector<EpilogueNode> nodes_;
   EpiloguePartials partials_;
   bool swaps_ = false, grouped_ = false;
+  std::int64_t scale_blocks_ = 0;  // of 128 rows of D, of each matrix or of all groups
 };
 
 }  // namespace ww::adapters

@@ -172,8 +172,10 @@ runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
     return TensorMapSpec::matrix(d, g.d, columns, g.m, g.ldd, config::output_columns(made_),
                                  config::column_panel_rows(made_), SmemSwizzle::b128);
   const int panel = config::panel_bytes(made_);
-  return TensorMapSpec::matrix(d, g.d, g.m, columns, g.ldd, config::kWarpgroupRows, panel / bytes_of(g.d),
-                               panel_swizzle(panel));
+  const DType type = config::stored_type(g.d);
+  const int packed = config::packed_columns(g.d);
+  return TensorMapSpec::matrix(d, type, g.m, columns / packed, g.ldd / packed, config::kWarpgroupRows,
+                               panel / bytes_of(type), panel_swizzle(panel));
 }
 
 Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
@@ -220,7 +222,8 @@ Result<void> GemmAdapter::encode_maps(const KernelPointers& operands, config::Ge
       return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / config::slices_of_b(c), g.batch_b);
     }));
   }
-  return maps.get(2, operands.d, arguments.d, [&] { return encode(output_map(operands.d), g.batch_d); });
+  return maps.get(2, operands.d, arguments.d,
+                  [&] { return encode(output_map(operands.d), g.batch_d / config::packed_columns(g.d)); });
 }
 
 Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::ScaleMaps& maps) const {
@@ -260,7 +263,8 @@ OperandSpans GemmAdapter::spans() const {
   OperandSpans spans;
   spans.a = operand(0, g.a, g.a_major, g.m, g.lda, g.batch_a);
   spans.b = operand(1, g.b, g.b_major, g.n, g.ldb, g.batch_b);
-  spans.d = OperandSpan::matrix(bytes(2), by_column ? g.m : columns, g.ldd, g.batch > 1 ? g.batch_d : 0, bytes_of(g.d));
+  spans.d = OperandSpan::matrix(bytes(2), bytes_in(g.d, by_column ? g.m : columns), bytes_in(g.d, g.ldd),
+                                bytes_in(g.d, g.batch > 1 ? g.batch_d : 0), 1);
   spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
   return spans;
 }

@@ -159,7 +159,8 @@ OperandSpans GroupedAdapter::spans() const {
   OperandSpans spans;
   spans.a = OperandSpan::matrix(bytes(0), bytes_in(g.a, g.k), bytes_in(g.a, g.lda), 0, 1);
   spans.b.bytes = bytes(1);
-  spans.d = OperandSpan::matrix(bytes(2), config::output_columns(g.epilogue, g.n), g.ldd, 0, bytes_of(g.d));
+  spans.d =
+      OperandSpan::matrix(bytes(2), bytes_in(g.d, config::output_columns(g.epilogue, g.n)), bytes_in(g.d, g.ldd), 0, 1);
   spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
   return spans;
 }
@@ -241,8 +242,10 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands, config
     const int rows = uses_descriptors(c) ? c.tile.m : config::kWarpgroupRows;
     const std::int64_t columns = config::output_columns(g.epilogue, g.n);
     WW_CHECK(maps.get(kMapOfD, operands.d, arguments.d, [&] {
-      return backend.encode(TensorMapSpec::matrix(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
-                                                  panel / bytes_of(g.d), panel_swizzle(panel)));
+      const DType type = config::stored_type(g.d);
+      const int packed = config::packed_columns(g.d);
+      return backend.encode(TensorMapSpec::matrix(operands.d, type, g.total_rows(), columns / packed, g.ldd / packed,
+                                                  rows, panel / bytes_of(type), panel_swizzle(panel)));
     }));
   }
   return {};
@@ -322,8 +325,8 @@ Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, con
 Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Stream stream) const {
   kernel::ZeroRowsArguments arguments{};
   arguments.d = operands.d;
-  arguments.stride_bytes = problem_.ldd * bytes_of(problem_.d);
-  arguments.row_bytes = config::output_columns(problem_.epilogue, problem_.n) * bytes_of(problem_.d);
+  arguments.stride_bytes = bytes_in(problem_.d, problem_.ldd);
+  arguments.row_bytes = bytes_in(problem_.d, config::output_columns(problem_.epilogue, problem_.n));
   arguments.groups = group_sizes(operands);
   arguments.groups.status = nullptr;  // the product reports
 

@@ -49,7 +49,7 @@ std::uint64_t weight_bytes(const GroupedProblem& p) {
 
 MemoryRange d_memory(const GroupedProblem& p, const GroupedOperands& operands) {
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
-  return {"d", operands.d, span_bytes(p.total_rows(), columns, p.ldd, bytes_of(p.d)), true};
+  return {"d", operands.d, span_bytes(p.total_rows(), columns, p.ldd, p.d), true};
 }
 MemoryRange sizes_memory(const GroupedProblem& p, const GroupedOperands& operands) {
   const std::int64_t count = p.groups == 0                          ? 0

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "operations/host_operand.hpp"
+#include "reference/scale_chunks.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/core/meta.hpp"
 
@@ -78,13 +79,37 @@ Result<EpilogueTensors> tensors_of(const EpilogueTree& tree, const Shape& shape,
   made.amax.assign(static_cast<std::size_t>(max<std::int64_t>(batch, 1)),
                    quantise == EpilogueOp::quantise ? kUnwritten : 0.0f);
   if (quantise > EpilogueOp::quantise) {
-    const std::int64_t blocks = (config::output_columns(tree, n) + 127) / 128;
-    WW_TRY(made.out_scales, output(f32, {m, blocks, blocks, batch}));
+    const int of_scale = config::columns_of_out_scale(quantise);
+    const std::int64_t blocks = ceil_div(config::output_columns(tree, n), std::int64_t{of_scale});
+    const DType type = quantise == EpilogueOp::quantise_mx ? e8m0 : quantise == EpilogueOp::quantise_nv ? e4m3 : f32;
+    WW_TRY(made.out_scales, output(type, {m, blocks, blocks, batch}));
+  }
+  if (config::is_microscale(quantise)) {  // of groups: see place_group_scales()
+    const std::int64_t padded = round_up(m, std::int64_t{kScaleChunkRows});
+    made.chunk_rows = batch * padded;
+    for (std::int64_t row = 0; row < batch * m; ++row) made.chunk_row.push_back(row / m * padded + row % m);
   }
   return made;
 }
 
+/// The bytes of all chunks of scales of mx or nv.
+std::int64_t chunk_bytes(const EpilogueTensors& tensors) {
+  const std::int64_t chunks = ceil_div(tensors.out_scales.cols(), std::int64_t{kScaleChunkScales});
+  return tensors.chunk_rows / kScaleChunkRows * chunks * kScaleChunkBytes;
+}
+
 }  // namespace
+
+void place_group_scales(const std::vector<GroupRows>& groups, std::int64_t masked_rows, std::int64_t blocks,
+                        EpilogueTensors& tensors) {
+  if (tensors.chunk_row.empty()) return;
+  tensors.chunk_rows = blocks * kScaleChunkRows;
+  std::fill(tensors.chunk_row.begin(), tensors.chunk_row.end(), -1);
+  const std::vector<std::int64_t> first = first_scale_blocks(groups, masked_rows);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (std::int64_t row = 0; row < groups[g].count; ++row)
+      tensors.chunk_row[static_cast<std::size_t>(groups[g].first + row)] = first[g] * kScaleChunkRows + row;
+}
 
 Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
                                      const EpilogueFiles& files, std::int64_t pad, std::int64_t batch) {
@@ -139,9 +164,16 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
     to.batch_auxiliary[i] = step(tensors.auxiliary[i], tensors.m);
     to.batch_out[i] = step(tensors.out[i], 0);
   }
-  WW_TRY(void* const scales, copy(tensors.out_scales));
-  to.out_scales = static_cast<float*>(scales);
-  to.batch_out_scales = step(tensors.out_scales, 0);
+  if (tensors.chunk_rows > 0) {
+    const std::int64_t bytes = chunk_bytes(tensors);
+    WW_TRY(Matrix chunks, Matrix::allocate(e8m0, 1, bytes, bytes, kArgument));
+    std::memset(chunks.data(), 0xff, chunks.bytes());
+    WW_TRY(to.out_scale_chunks, copy(chunks));
+  } else {
+    WW_TRY(void* const scales, copy(tensors.out_scales));
+    to.out_scales = static_cast<float*>(scales);
+    to.batch_out_scales = step(tensors.out_scales, 0);
+  }
   WW_TRY(Buffer amax, device.allocate(16 + tensors.amax.size() * sizeof(float)));
   // A tree that does not quantise leaves them unchanged, and outputs must be the same in every run.
   WW_CHECK(device.upload(amax.data(), tensors.amax.data(), tensors.amax.size() * sizeof(float)));
@@ -166,7 +198,19 @@ Result<void> download(const Device& device, const EpilogueBuffers& buffers, Epil
     WW_CHECK(copy(stored, buffers.operands.out[i]));
     WW_TRY(tensors.out[i], transposed(stored, columns, kArgument));
   }
-  WW_CHECK(copy(tensors.out_scales, buffers.operands.out_scales));
+  if (tensors.chunk_rows > 0) {
+    const std::int64_t bytes = chunk_bytes(tensors),
+                       along = bytes / (tensors.chunk_rows / kScaleChunkRows * kScaleChunkBytes);
+    WW_TRY(Matrix chunks, Matrix::allocate(e8m0, 1, bytes, bytes, kArgument));
+    WW_CHECK(copy(chunks, buffers.operands.out_scale_chunks));
+    for (std::int64_t row = 0; row < tensors.out_scales.rows(); ++row) {
+      const std::int64_t place = tensors.chunk_row[static_cast<std::size_t>(row)];
+      for (std::int64_t block = 0; block < tensors.out_scales.cols() && place >= 0; ++block)
+        tensors.out_scales.row(row)[block] = chunks.data()[scale_place(place, block, along)];
+    }
+  } else {
+    WW_CHECK(copy(tensors.out_scales, buffers.operands.out_scales));
+  }
   return device.download(tensors.amax.data(), buffers.operands.amax, tensors.amax.size() * sizeof(float));
 }
 

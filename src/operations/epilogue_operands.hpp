@@ -41,6 +41,11 @@ Result<EpilogueTensors> make_group_tensors(const EpilogueTree& tree, std::int64_
                                            std::int64_t groups, std::uint64_t seed, const EpilogueFiles& files = {},
                                            std::int64_t pad = 0);
 
+/// Says where scales of mx and nv of D's rows lie, each group's a matrix of its own in `blocks` blocks of 128 rows:
+/// one after another, or as far apart as `masked_rows` need.
+void place_group_scales(const std::vector<GroupRows>& groups, std::int64_t masked_rows, std::int64_t blocks,
+                        EpilogueTensors& tensors);
+
 /// Device copies and the pointers to them.
 struct EpilogueBuffers {
   std::vector<Buffer> buffers;

@@ -75,7 +75,15 @@ class GroupedOperation final : public GroupsOperation<GroupedProblem, GroupedPla
     WW_TRY(EpilogueTensors made,
            make_group_tensors(p.epilogue, p.total_rows(), p.n, p.groups, inputs_.seed, inputs_.epilogue_files));
     made.scalar = inputs_.scalar;
+    place_group_scales(groups_->meaning.groups, masked_rows(), scale_blocks(), made);
     return made;
+  }
+  /// Rows of a masked group, or 0, and blocks of 128 rows of scales in chunks.
+  std::int64_t masked_rows() const { return problem_.encoding == GroupEncoding::masked ? problem_.rows : 0; }
+  std::int64_t scale_blocks() const {
+    const GroupedProblem& p = problem_;
+    return masked_rows() > 0 ? p.groups * ceil_div(p.rows, std::int64_t{kScaleChunkRows})
+                             : most_scale_blocks(p.rows, p.groups);
   }
   Result<void> adapt_operands() override {
     if (!inputs_.a) spoil_outside(host_.a, Major::mn, false, groups_->meaning, 1);
@@ -87,10 +95,7 @@ class GroupedOperation final : public GroupsOperation<GroupedProblem, GroupedPla
     const GroupedProblem& p = problem_;
     if (!is_microscaled(p.scale)) return std::nullopt;
     if (!of_a) return chunked(host_.scale_b, p.n, sizes_argument());
-    const bool masked = p.encoding == GroupEncoding::masked;
-    const std::int64_t blocks =
-        masked ? p.groups * ceil_div(p.rows, std::int64_t{kScaleChunkRows}) : most_scale_blocks(p.rows, p.groups);
-    return chunked_rows(host_.scale_a, groups_->meaning.groups, masked ? p.rows : 0, blocks, sizes_argument());
+    return chunked_rows(host_.scale_a, groups_->meaning.groups, masked_rows(), scale_blocks(), sizes_argument());
   }
 
   std::vector<TileWidth> widths_;
@@ -153,7 +158,7 @@ OperandBytes GroupedOperation::operand_bytes() const {
   OperandBytes made;
   made.a = bytes_in(p.a, span_of({{rows, p.lda}, {p.lda, 1}}));
   made.b = bytes_in(p.b, span_of({{p.groups, p.stride_b_group}, {rows_of_b(p), p.ldb}, {p.ldb, 1}}));
-  made.d = span_of({{rows, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
+  made.d = bytes_in(p.d, span_of({{rows, p.ldd}, {p.ldd, 1}}));
   if (is_microscaled(p.scale) && p.encoding != GroupEncoding::masked) {
     const std::int64_t blocks = most_scale_blocks(p.rows, p.groups);  // of 128 rows
     add_scale_bytes(p, blocks * kScaleChunkRows, p.k, {1, 0}, {p.groups, p.scale_b_group}, made);

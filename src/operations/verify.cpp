@@ -143,6 +143,15 @@ Result<ref::EpilogueTensors> tensors_of(const Product& p) {
     made.amax = {*p.operands.amax};
     return made;
   }
+  if (config::is_microscale(quantise)) {
+    const std::int64_t scales = ceil_div(p.d.columns, std::int64_t{config::columns_of_out_scale(quantise)});
+    if (p.operands.out_scale_chunks == nullptr && p.m > 0)
+      return failure(ErrorCode::invalid, "out_scale_chunks", "a host pointer", "null");
+    WW_TRY(made.out_scales,
+           ref::unchunked(p.operands.out_scale_chunks, quantise == EpilogueOp::quantise_mx ? DType::e8m0 : DType::e4m3,
+                          p.m, scales, "out_scale_chunks"));
+    return made;
+  }
   const std::int64_t blocks = ceil_div(p.d.columns, ops::kScaleSpan);
   View scales{"out_scales",
               p.operands.out_scales,
@@ -196,6 +205,12 @@ DType type_of_c(const EpilogueTree& tree) {
   return DType::f32;
 }
 
+/// The bytes of the scales of D in chunks, of a matrix whose product is (m, n).
+std::int64_t out_chunk_bytes(const EpilogueTree& tree, std::int64_t m, std::int64_t n) {
+  const int vector = config::columns_of_out_scale(config::stages_of(tree).quantise);
+  return scale_bytes(m, config::output_columns(tree, n), vector);
+}
+
 /// The operands of matrix `l` of a batch.
 EpilogueOperands of_matrix(const GemmProblem& p, const EpilogueOperands& all, std::int64_t l) {
   EpilogueOperands one = all;
@@ -222,6 +237,10 @@ EpilogueOperands of_matrix(const GemmProblem& p, const EpilogueOperands& all, st
   const std::int64_t blocks = ceil_div(config::output_columns(p.epilogue, p.n), ops::kScaleSpan);
   if (all.out_scales != nullptr)
     one.out_scales = all.out_scales + l * (all.batch_out_scales != 0 ? all.batch_out_scales : p.m * blocks);
+  if (all.out_scale_chunks != nullptr)
+    one.out_scale_chunks =
+        static_cast<std::byte*>(all.out_scale_chunks) +
+        l * (all.batch_out_scale_chunks != 0 ? all.batch_out_scale_chunks : out_chunk_bytes(p.epilogue, p.m, p.n));
   if (all.amax != nullptr) one.amax = all.amax + l * (all.batch_amax != 0 ? all.batch_amax : 1);
   return one;
 }
@@ -272,15 +291,15 @@ void judge_outside(const GroupedProblem& p, const void* d, const std::vector<ref
                    Verification& to) {
   std::vector<bool> inside(static_cast<std::size_t>(p.total_rows()), false);
   for (const ref::GroupRows& group : groups) std::fill_n(inside.begin() + group.first, group.count, true);
-  const std::int64_t bytes = config::output_columns(p.epilogue, p.n) * bytes_of(p.d);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n), bytes = bytes_in(p.d, columns);
   for (std::int64_t row = 0; row < p.total_rows(); ++row) {
     if (inside[static_cast<std::size_t>(row)]) continue;
     const auto* const from = static_cast<const unsigned char*>(at(d, row * p.ldd, p.d));
     const auto* const found = std::find_if(from, from + bytes, [](unsigned char byte) { return byte != 0; });
-    to.elements += bytes / bytes_of(p.d);
+    to.elements += columns;
     if (found == from + bytes) continue;
     ++to.wrong;
-    if (!to.first) to.first = {"D outside every group", -1, row, (found - from) / bytes_of(p.d), 1, 0, 0};
+    if (!to.first) to.first = {"D outside every group", -1, row, (found - from) * 8 / bits_of(p.d), 1, 0, 0};
   }
 }
 
@@ -318,7 +337,7 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
   WW_TRY(const std::vector<ref::GroupRows> groups,
          groups_of(p.encoding, p.groups, p.rows, p.alignment, o.sizes, o.sizes2, 1));
   const bool masked = p.encoding == GroupEncoding::masked;
-  std::int64_t block = 0;  // of 128 rows, of scales in chunks
+  std::int64_t block = 0, block_of_scales = 0;  // of 128 rows, of scales of A and D in chunks
   Verification made;
   for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
     const auto [first, count] = groups[static_cast<std::size_t>(g)];
@@ -341,6 +360,10 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
     }
     product.epilogue = p.epilogue;
     product.operands = of_rows(p, o.epilogue, g, first);
+    if (o.epilogue.out_scale_chunks != nullptr)
+      product.operands.out_scale_chunks =
+          static_cast<std::byte*>(o.epilogue.out_scale_chunks) + block_of_scales * out_chunk_bytes(p.epilogue, 1, p.n);
+    block_of_scales += ceil_div(masked ? p.rows : count, std::int64_t{kScaleChunkRows});
     WW_CHECK(judge(product, p.scale, options, made));
   }
   if (p.zero_outside && o.d != nullptr) judge_outside(p, o.d, groups, made);

@@ -13,9 +13,12 @@ Result<void> check_epilogue(const GemmProblem& p) {
   if (const char* expected = config::fault_of(p.epilogue))
     return failure(ErrorCode::invalid, "epilogue", expected, "another");
   const config::EpilogueStages stages = config::stages_of(p.epilogue);
-  const bool quantises = stages.quantise != EpilogueOp::none;
-  if (quantises && !is_fp8(p.d))
-    return failure(ErrorCode::unsupported, "d (type)", "e4m3 or e5m2: the epilogue quantises", name_of(p.d));
+  if (stages.quantise != EpilogueOp::none && !config::makes_type(stages.quantise, p.d))
+    return failure(ErrorCode::unsupported, "d (type)",
+                   stages.quantise == EpilogueOp::quantise_nv   ? "e2m1: the epilogue quantises to nv"
+                   : stages.quantise == EpilogueOp::quantise_mx ? "e4m3, e5m2 or e2m1: the epilogue quantises to mx"
+                                                                : "e4m3 or e5m2: the epilogue quantises",
+                   name_of(p.d));
   if (stages.swiglu != EpilogueOp::none && p.n % 16 != 0)
     return failure(ErrorCode::unsupported, "n", "a multiple of 16: SwiGLU halves it", fmt::format("{}", p.n));
   return {};

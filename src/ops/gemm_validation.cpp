@@ -98,11 +98,11 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_dense_types(p, plain_output(p)));
   WW_TRY(p.scale_type, check_scale_type(p.scale, p.scale_type));
   WW_CHECK(check_epilogue(p));
-  if (p.d_layout == OutputLayout::column && is_fp8(p.d))
+  if (p.d_layout == OutputLayout::column && bits_of(p.d) <= 8)
     return failure(ErrorCode::unsupported, "d (layout)", fmt::format("rows contiguous for {}", name_of(p.d)),
                    "columns");
   // TMA stores whole units of 16 bytes, so that a partial one would overwrite what follows a stored row.
-  if (const std::int64_t step = 16 / bytes_of(p.d); p.d_layout == OutputLayout::column && p.m % step != 0)
+  if (const std::int64_t step = 16 * 8 / bits_of(p.d); p.d_layout == OutputLayout::column && p.m % step != 0)
     return failure(ErrorCode::unsupported, "m",
                    fmt::format("a multiple of {} for columns of D in {}", step, name_of(p.d)), fmt::format("{}", p.m));
   fill_strides(p);

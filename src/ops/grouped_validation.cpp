@@ -159,7 +159,7 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   fill_strides(p);
   WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0 && p.b_major == Major::k));
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
-  const std::int64_t columns = config::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n), step = 16 * 8 / bits_of(p.d);
   if (columns % step != 0)  // tails of groups are stored 16 bytes at a time
     return failure(ErrorCode::unsupported, "n", fmt::format("a multiple of {} columns of D in {}", step, name_of(p.d)),
                    fmt::format("{}", columns));

@@ -425,14 +425,14 @@ template <DType kA, DType kB = kA> class Verifier {
   /// Checks every byte of every row between groups.
   void judge_outside() {
     const DType type = claim_.d.type();
-    const std::int64_t width = bytes_of(type);
+    const std::int64_t step = elements_per_unit(type), width = bytes_in(type, step);
     unsigned char expected[8];
     std::fill(std::begin(expected), std::end(expected), claim_.outside);
     const auto judge_rows = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
-        for (std::int64_t column = 0; column < claim_.d.cols(); ++column) {
-          const std::byte* at = claim_.d.row(row) + column * width;
-          ++verdict_.outside;
+        for (std::int64_t column = 0; column < claim_.d.cols(); column += step) {
+          const std::byte* at = claim_.d.row(row) + bytes_in(type, column);
+          verdict_.outside += step;
           if (std::memcmp(at, expected, static_cast<std::size_t>(width)) == 0) continue;
           ++verdict_.outside_wrong;
           if (!verdict_.first_outside)

@@ -156,6 +156,7 @@ class Judge {
 
   /// Checks the scale against the block's amax, then the elements against the scale that was returned.
   void judge_blocks(std::int64_t m, const std::vector<Bounded>& row) {
+    if (config::is_microscale(stages_.quantise)) return judge_chunks(m, row);
     const auto columns = static_cast<std::int64_t>(row.size());
     for (std::int64_t first = 0; first < columns; first += 128) {
       const std::int64_t last = std::min(first + 128, columns);
@@ -169,6 +170,38 @@ class Judge {
         judge("D", row_of(m), n, element(d_, row_of(m), n), convert(scaled, d_.type()));
       }
     }
+  }
+  /// The same with scales of 8 bits.
+  void judge_chunks(std::int64_t m, const std::vector<Bounded>& row) {
+    const bool mx = stages_.quantise == EpilogueOp::quantise_mx;
+    const auto columns = static_cast<std::int64_t>(row.size()), vector = std::int64_t{mx ? 32 : 16};
+    const double inverse = mx ? 1 : tensors_.scalar[kScalarOutScale], largest = format_of(d_.type()).largest;
+    for (std::int64_t first = 0; first < columns; first += vector) {
+      const std::int64_t last = std::min(first + vector, columns), block = first / vector;
+      Reduction magnitudes;
+      for (std::int64_t n = first; n < last; ++n) magnitudes.add(row[static_cast<std::size_t>(n)]);
+      const auto byte = static_cast<std::uint8_t>(tensors_.out_scales.row(row_of(m))[block]);
+      const double got = mx ? std::ldexp(1.0, byte - 127) : decode_e4m3(byte);
+      const Bounded amax = magnitudes.result(false);
+      judge("out_scales", row_of(m), block, got,
+            mx ? power_of_two(amax, largest, got)
+               : convert(rounded(amax.value / 6 * inverse, amax.error / 6 * inverse, 4 * kHalfUnit), DType::e4m3));
+      for (std::int64_t n = first; n < last; ++n) {
+        const Bounded x = row[static_cast<std::size_t>(n)];
+        const double factor = got == 0 ? 0 : inverse / got;
+        const Bounded scaled = rounded(x.value * factor, x.error * std::fabs(factor), 4 * kHalfUnit);
+        judge("D", row_of(m), n, element(d_, row_of(m), n), convert(scaled, d_.type()));
+      }
+    }
+  }
+  /// `got` if it is a least power of two that brings some number within the bound to the range of the type.
+  static Bounded power_of_two(Bounded amax, double largest, double got) {
+    const auto least = [&](double of) {
+      return of <= 0 ? 0x1p-127 : std::clamp(std::exp2(std::ceil(std::log2(of / largest))), 0x1p-127, 0x1p127);
+    };
+    const double low = least((amax.value - amax.error) * (1 - 2 * kUnit)),
+                 high = least((amax.value + amax.error) * (1 + 2 * kUnit));
+    return {got >= low && got <= high ? got : high, 0};
   }
   Bounded scale_of(Bounded amax, double got) const {
     if (amax.value == 0 && amax.error == 0) return {1, 0};

@@ -22,8 +22,11 @@ struct EpilogueTensors {
   Matrix c;
   std::array<Matrix, kEpilogueSlots> row, column, auxiliary, out;
   std::array<bool, kEpilogueSlots> is_store{};  // out: a matrix, not a reduction
-  Matrix out_scales;                            // (M, blocks)
-  std::vector<float> amax = {0};                // of each matrix
+  Matrix out_scales;                            // (M, blocks); of mx and nv in bytes
+  // Of mx and nv: for each row of D the row of its scales in chunks, -1 for none, and the rows of all chunks.
+  std::vector<std::int64_t> chunk_row;
+  std::int64_t chunk_rows = 0;
+  std::vector<float> amax = {0};  // of each matrix
 };
 
 /// The scaled products (m, n) of a batch, row-major, one after the other; or one (m, n) of which the rows of groups are

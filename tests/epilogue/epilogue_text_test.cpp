@@ -35,6 +35,8 @@ TEST(EpilogueText, ExpressionsOfBothKindsAreTheSameTree) {
       {"quantise_block_pow2(swiglu(acc))", quantise_block_pow2(swiglu(acc))},
       {"quantise(swiglu_halves(acc))", quantise(swiglu_halves(acc))},
       {"quantise_block(acc)", quantise_block(acc)},
+      {"quantise_mx(swiglu(acc))", quantise_mx(swiglu(acc))},
+      {"quantise_nv(acc)", quantise_nv(acc)},
   };
   for (const auto& [text, tree] : same) {
     const auto parsed = parse_epilogue(text);
@@ -87,7 +89,9 @@ TEST(EpilogueText, RandomTreesHaveEveryNode) {
     const EpilogueTree tree = testing::RandomTree(seed, true).make(d);
     for (int i = 0; i < tree.size(); ++i) seen[static_cast<int>(tree.node(i).op)] = true;
   }
-  for (int op = 1; op < static_cast<int>(EpilogueOp::too_long); ++op) EXPECT_TRUE(seen[op]) << op;
+  // Trees for kernels of every architecture: Hopper's have no scales of mx and nv.
+  for (int op = 1; op < static_cast<int>(EpilogueOp::too_long); ++op)
+    EXPECT_EQ(seen[op], !config::is_microscale(static_cast<EpilogueOp>(op))) << op;
 }
 
 TEST(EpilogueText, ErrorsNameThePosition) {

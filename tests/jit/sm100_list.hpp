@@ -53,8 +53,10 @@ inline std::vector<Sm100Candidate> sm100_candidates() {
         add(fmt::format("{},{}", shape, more));
       for (const char* epilogue : {"acc*alpha+c*beta+bias", "gelu(acc+bias)", "swiglu(acc)", "row_amax(acc, out0)"})
         add(shape, epilogue);
-      for (const char* epilogue : {"quantise(acc)", "quantise_block(acc)"})
+      for (const char* epilogue : {"quantise(acc)", "quantise_block(acc)", "quantise_mx(acc)"})
         add(fmt::format("{},d=e4m3", shape), epilogue);
+      for (const char* epilogue : {"quantise_mx(silu(acc))", "quantise_nv(acc)"})
+        add(fmt::format("{},d=e2m1", shape), epilogue);
     }
     for (const char* tile : {"64x8x0", "64x16x0", "128x16x0", "128x32x0"})
       add(fmt::format("tile={},cluster=1x1,swap_ab=on", tile));

@@ -3,11 +3,13 @@
 //   16 bits  stmatrix: two pairs of both lines of all lanes are four 8x8 matrices. It transposes them where memory is
 //            contiguous across the lines
 //   FP8      neighbouring lanes exchange a pair each, so that one has four elements of line 0, the other of line 1
+//   e2m1     the four lanes of a line exchange bytes of two elements each, so that one has eight elements of a line
 //   FP32     pairs of 8 bytes, or single elements where memory is contiguous across the lines
 // The first two need a layout whose registers are those matrices, as Hopper's accumulator; static_asserts say so.
 #pragma once
 
 #include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/convert_packed.hpp"
 #include "warpwright/arch/common/stmatrix.hpp"
 #include "warpwright/arch/common/values.hpp"
 #include "warpwright/arch/common/warp.hpp"
@@ -77,6 +79,35 @@ WW_DEVICE void store_bytes(const F& fragment, int first, const At& at) {
   }
 }
 
+/// Stores kPairs pairs, an even number, as e2m1. `at` takes the line from the thread's first on, and the place from
+/// pair `first` on, in bytes of two elements; the address is that of four bytes.
+// The four lanes of a line have a byte each of a pair. Of two pairs and two lines, every lane collects the four bytes
+// of one pair and line.
+template <int kPairs, class F, class At> WW_DEVICE void store_nibbles(const F& fragment, int first, const At& at) {
+  using L = typename F::Layout;
+  static_assert(kHasMatrices<L> && kPairs % 2 == 0);
+  const u32 lane = arch::lane_index();
+  const bool odd = lane % 2 != 0, high = lane % 4 / 2 != 0;
+  const int line = odd ? L::line_offset(1) : 0;
+  const auto byte = [&](int v) {
+    return arch::to_packed<DType::e2m1>(fragment[v]) | arch::to_packed<DType::e2m1>(fragment[v + 1]) << 4;
+  };
+  WW_UNROLL
+  for (int pair = 0; pair < kPairs; pair += 2) {
+    const int p = first + pair;
+    // Bytes 0 and 1 are of line 0, in the order of pairs; bytes 2 and 3 of line 1.
+    const u32 mine = byte(L::value(0, p)) | byte(L::value(0, p + 1)) << 8 | byte(L::value(1, p)) << 16 |
+                     byte(L::value(1, p + 1)) << 24;
+    const u32 other = arch::warp::shuffle_xor(mine, 1);
+    const u32 left = odd ? other >> 16 : mine & 0xffffu, right = odd ? mine >> 16 : other & 0xffffu;
+    // Of this lane's line: the bytes of two neighbouring lanes, of the first pair, then of the second.
+    const u32 half = (left & 0xffu) | (right & 0xffu) << 8 | (left >> 8) << 16 | (right >> 8) << 24;
+    const u32 across = arch::warp::shuffle_xor(half, 2);
+    const u32 word = high ? across >> 16 | (half & 0xffff0000u) : (half & 0xffffu) | across << 16;
+    arch::shared::store(at(line, L::pair_offset(pair + (high ? 1 : 0)) / 2), word);
+  }
+}
+
 /// Writes kCount elements along the lines of a warpgroup's fragment, from pair `first` on, to sD, a tile of rows and
 /// columns whose class says which of them are contiguous. The fragment's first row is `row` of sD, and the first of
 /// these elements, or column 0 of Transposed, is `column`. All threads call it.
@@ -104,6 +135,10 @@ WW_DEVICE void write_fragment(const SharedD& sD, int row, int column, const F& f
     static_assert(!kAcross);
     const int line = L::first_line(thread);
     store_bytes<kOut, kPairs>(fragment, first, [&](int of_thread, int along) { return at(line + of_thread, along); });
+  } else if constexpr (kOut == DType::e2m1) {
+    static_assert(!kAcross);
+    const int line = L::first_line(thread);
+    store_nibbles<kPairs>(fragment, first, [&](int of_thread, int along) { return at(line + of_thread, along); });
   } else {
     const int line = L::kWarpStep * static_cast<int>(arch::warp_index() % 4);
     store_matrices<kOut, kAcross, kCount>(fragment, first, kCount,

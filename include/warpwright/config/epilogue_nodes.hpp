@@ -67,13 +67,19 @@ enum class EpilogueOp : u8 {
   // three
   fma,    // x y + z, one rounding
   clamp,  // x limited to [y, z]
+  // one, and last as `quantise`: D and scales of 8 bits in chunks (core/scale_chunks.hpp)
+  quantise_mx,  // D is e4m3, e5m2 or e2m1: x divided by the power of two of its 32 columns
+  quantise_nv,  // D is e2m1: x times scalar 2, divided by the e4m3 scale of its 16 columns
 
   too_long,  // not a node: the result of an expression of more than 32 nodes or 8 constants
 };
 #undef WW_EPILOGUE_OP
 
 WW_HOST_DEVICE constexpr int operands_of(EpilogueOp op) {
-  return op <= EpilogueOp::auxiliary ? 0 : op < EpilogueOp::add ? 1 : op < EpilogueOp::fma ? 2 : 3;
+  return op <= EpilogueOp::auxiliary                      ? 0
+         : op < EpilogueOp::add || op > EpilogueOp::clamp ? 1
+         : op < EpilogueOp::fma                           ? 2
+                                                          : 3;
 }
 
 inline constexpr int kEpilogueNodes = 32;

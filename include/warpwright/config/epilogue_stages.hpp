@@ -4,11 +4,29 @@
 #pragma once
 
 #include "warpwright/config/epilogue_nodes.hpp"
+#include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::config {
 
+/// Returns whether the node makes D an operand with scales of mx or nv.
+WW_HOST_DEVICE constexpr bool is_microscale(EpilogueOp op) {
+  return op == EpilogueOp::quantise_mx || op == EpilogueOp::quantise_nv;
+}
 WW_HOST_DEVICE constexpr bool is_quantise(EpilogueOp op) {
-  return op >= EpilogueOp::quantise && op <= EpilogueOp::quantise_block_pow2;
+  return (op >= EpilogueOp::quantise && op <= EpilogueOp::quantise_block_pow2) || is_microscale(op);
+}
+/// Returns the columns of D that share a scale, and those of a chunk of scales; 128 without chunks.
+WW_HOST_DEVICE constexpr int columns_of_out_scale(EpilogueOp op) {
+  return op == EpilogueOp::quantise_mx ? 32 : op == EpilogueOp::quantise_nv ? 16 : 128;
+}
+WW_HOST_DEVICE constexpr int columns_of_out_chunk(EpilogueOp op) {
+  return is_microscale(op) ? kScaleChunkScales * columns_of_out_scale(op) : 128;
+}
+/// Returns whether the node, which quantises, makes values of `type`. Without one, all wider than 8 bits are right.
+WW_HOST_DEVICE constexpr bool makes_type(EpilogueOp quantise, DType type) {
+  if (quantise == EpilogueOp::none) return bits_of(type) > 8;
+  if (quantise == EpilogueOp::quantise_nv) return type == DType::e2m1;
+  return is_fp8(type) || (quantise == EpilogueOp::quantise_mx && type == DType::e2m1);
 }
 WW_HOST_DEVICE constexpr bool is_swiglu(EpilogueOp op) {
   return op == EpilogueOp::swiglu || op == EpilogueOp::swiglu_halves;
@@ -91,7 +109,7 @@ WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree, bool exc
   const EpilogueStages stages = stages_of(tree);
   for (int i = 0; i < size; ++i) {
     const EpilogueNode x = tree.node(i);
-    if (x.op > EpilogueOp::clamp || x.slot >= (x.op == EpilogueOp::constant ? kEpilogueConstants : kEpilogueSlots))
+    if (x.op >= EpilogueOp::too_long || x.slot >= (x.op == EpilogueOp::constant ? kEpilogueConstants : kEpilogueSlots))
       return "operands and outputs 0 to 3, at most 8 constants";
     if (i <= stages.body && (is_quantise(x.op) || is_swiglu(x.op)))
       return "swiglu and quantise last: quantise(swiglu(...))";

@@ -164,7 +164,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_formats(const GemmConfig& c) {
       "e4m3, e5m2, bf16, f16 or tf32 on Hopper, whose tensor core reads no type of 4 or 6 bits";
   if (c.operands.a == DType::e8m0 || (c.arch == Arch::sm90 && is_packed(c.operands.a))) return {"a", kExpected};
   if (c.operands.b == DType::e8m0 || (c.arch == Arch::sm90 && is_packed(c.operands.b))) return {"b", kExpected};
-  if (is_packed(c.operands.d) || c.operands.d == DType::e8m0) return {"d", "e4m3, e5m2, bf16, f16 or f32"};
+  const EpilogueOp quantise = stages_of(c.epilogue).quantise;
+  if (c.operands.d == DType::e8m0 || (is_packed(c.operands.d) && !makes_type(quantise, c.operands.d)))
+    return {"d", "e4m3, e5m2, bf16, f16 or f32, or e2m1 with an epilogue that quantises to it"};
+  if (c.arch == Arch::sm90 && is_microscale(quantise))
+    return {"epilogue", "one without quantise_mx and quantise_nv on Hopper, whose tensor core takes no scales"};
   if (c.arch == Arch::sm90 && is_microscaled(c.operands.scale))
     return {"scale", "none, tensor, row-column, block or block-1d on Hopper, whose tensor core takes no scales"};
   return {};
@@ -188,8 +192,15 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const bool by_column = c.operands.c_layout == OutputLayout::column;
   if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
-  if (is_fp8(c.operands.d) != (stages.quantise != EpilogueOp::none))
-    return {"d", "e4m3 or e5m2 with an epilogue that quantises, bf16, f16 or f32 without"};
+  if (!makes_type(stages.quantise, c.operands.d))
+    return {"d", stages.quantise == EpilogueOp::quantise_nv ? "e2m1 with quantise_nv"
+                 : stages.quantise == EpilogueOp::quantise_mx
+                     ? "e4m3, e5m2 or e2m1 with quantise_mx"
+                     : "e4m3 or e5m2 with an epilogue that quantises, bf16, f16 or "
+                       "f32 without"};
+  if (is_microscale(stages.quantise) && groups_rows(c) && !scales_in_mma(c))
+    return {"scale",
+            "mx or nv for groups of rows with quantise_mx and quantise_nv, whose scales begin with each group"};
   if (c.operands.d_layout == OutputLayout::column && c.grouping != Grouping::dense)
     return {"d_layout", "row for grouped products"};
   if (c.sm90.occupancy > 1) return {"occupancy", "0 or 1 but for ragged tiles"};
@@ -197,12 +208,14 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     // Arrays of pointers are excluded, because every staged part would acquire its matrix's tensor map again.
     if (c.grouping != Grouping::dense || c.operands.pointer_array || c.operands.d_layout == OutputLayout::column)
       return {"epilogue_n", "0 for grouped products, arrays of pointers and D by column"};
-    if (c.dense.epilogue_n < 0 || c.dense.epilogue_n * bytes_of(c.operands.d) % 32 != 0 ||
+    if (c.dense.epilogue_n < 0 || c.dense.epilogue_n * bits_of(c.operands.d) / 8 % 32 != 0 ||
         output_columns(c) % c.dense.epilogue_n != 0)
       return {"epilogue_n", "0, or a divisor of the tile's columns of D, whole 32 bytes of them"};
   }
-  if (c.operands.d_layout == OutputLayout::column && is_fp8(c.operands.d)) return {"d_layout", "row for FP8"};
-  if (by_column && (c.grouping != Grouping::dense || stages.swiglu != EpilogueOp::none || is_fp8(c.operands.d)))
+  if (c.operands.d_layout == OutputLayout::column && stages.quantise != EpilogueOp::none)
+    return {"d_layout", "row for quantised outputs"};
+  if (by_column &&
+      (c.grouping != Grouping::dense || stages.swiglu != EpilogueOp::none || stages.quantise != EpilogueOp::none))
     return {"c_layout", "row with groups, SwiGLU or D in FP8"};
   if (c.operands.scale == Scale::block_128x128_1x128 && c.grouping != Grouping::dense)
     return {"scale", "none, tensor, row-column or block for grouped products"};
@@ -219,7 +232,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"scale",
             "none, tensor or row-column to quantise by blocks behind SwiGLU: 256 columns of a tile become 128, "
             "and promotion has registers for fewer"};
-  if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
+  if (is_microscale(stages.quantise) && output_columns(c) % columns_of_out_chunk(stages.quantise) != 0)
+    return {"tile (n)", stages.quantise == EpilogueOp::quantise_nv ? "whole 64 columns of D, to quantise to nv"
+                                                                   : "whole 128 columns of D, to quantise to mx"};
+  if (stages.quantise > EpilogueOp::quantise && !is_microscale(stages.quantise) && output_columns(c) % kScaleBlock != 0)
     return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
   if (promoted && groups_rows(c) && kScaleBlock % c.tile.n != 0)
     return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
@@ -247,6 +263,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.raster.width < 1) return {"raster", "at least 1"};
   if (c.operands.pointer_array && (!c.operands.batched || c.grouping != Grouping::dense))
     return {"pointers", "0 without a batch and for grouped products"};
+  if (c.operands.pointer_array && is_packed(c.operands.d)) return {"pointers", "0 with D in e2m1"};
   if (c.operands.pointer_array && !has_roles(c))
     return {"schedule", "auto, cooperative or pingpong with pointer arrays"};
   if (c.dense.fixed_n < 0 || (c.dense.fixed_n > 0 && c.grouping != Grouping::dense))

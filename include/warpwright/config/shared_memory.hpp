@@ -43,7 +43,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.b_stage = c.tile.n / ctas_of_mma(c) * kRowBytes;
   plan.b = c.sm90.stages * plan.a_stage;
   plan.d = plan.b + c.sm90.stages * plan.b_stage;
-  plan.d_tile = c.tile.m * output_buffers(c) * staged_columns(c) * bytes_of(c.operands.d);
+  plan.d_tile = c.tile.m * output_buffers(c) * staged_columns(c) * bits_of(c.operands.d) / 8;
   plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
   plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster.k - 1) * slot_bytes(c) : 0);
   // Without warp specialisation every consumer thread reads its own scales from global memory.

@@ -108,15 +108,19 @@ WW_HOST_DEVICE constexpr int output_buffers(const GemmConfig& c) {
   return output_columns(c) / staged_columns(c) % 2 == 0 ? 2 : 1;
 }
 
+/// Returns the columns of D in one element of it as it is stored: 2 of e2m1, which is stored as bytes.
+WW_HOST_DEVICE constexpr int packed_columns(DType d) { return d == DType::e2m1 ? 2 : 1; }
+WW_HOST_DEVICE constexpr DType stored_type(DType d) { return d == DType::e2m1 ? DType::e4m3 : d; }
+
 /// Returns the bytes of one row of an output panel: the widest swizzle span that divides the epilogue tile's row.
 WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
   int bytes = kRowBytes;
-  while ((staged_columns(c) * bytes_of(c.operands.d)) % bytes != 0) bytes /= 2;
+  while ((staged_columns(c) * bits_of(c.operands.d) / 8) % bytes != 0) bytes /= 2;
   return bytes;
 }
 
 /// With D stored as (N, M): the rows of one of its panels in shared memory, which is 128 bytes of M.
-WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.operands.d); }
+WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return mn_block(stored_type(c.operands.d)); }
 
 /// Returns whether N may be odd. N is a multiple of 8 except under swap-AB, where it is the M of the problem and C is
 /// stored by columns.

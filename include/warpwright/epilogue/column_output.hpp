@@ -16,10 +16,11 @@ using namespace config;
 
 template <ConfigParameter kConfig> struct ColumnOutput {
   static constexpr int kTileM = kConfig.tile.m, kColumns = output_columns(kConfig);
-  static constexpr int kPanelRows = column_panel_rows(kConfig);       // of D
-  static constexpr int kPanels = kWarpgroupRows / kPanelRows;         // of 64 rows
-  static constexpr u32 kUnitBytes = kPanels * kColumns * kRowBytes;   // of 64 rows
-  using SharedD = atom::SharedColumns<kConfig.operands.d, kColumns>;  // ((rows of a panel, panels), COLUMNS)
+  static constexpr int kPanelRows = column_panel_rows(kConfig);      // of D
+  static constexpr int kPanels = kWarpgroupRows / kPanelRows;        // of 64 rows
+  static constexpr u32 kUnitBytes = kPanels * kColumns * kRowBytes;  // of 64 rows
+  using SharedD =
+      atom::SharedColumns<stored_type(kConfig.operands.d), kColumns>;  // ((rows of a panel, panels), COLUMNS)
   static_assert(SharedD::kPanelRows == kPanelRows);
 
   /// Stores the 64-row block `unit` of sD (TILE_M, COLUMNS) to its position in `tile` of D. The issuing thread calls

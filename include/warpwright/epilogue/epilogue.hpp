@@ -38,12 +38,13 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;
   static constexpr int kColumns = output_columns(kConfig);  // of D, of one tile
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
-  static constexpr DType kOut = kConfig.operands.d;
+  static constexpr DType kOut = stored_type(kConfig.operands.d);
+  static constexpr int kPacked = packed_columns(kConfig.operands.d);  // columns of D in an element of kOut
   static constexpr int kPanelBytes = panel_bytes(kConfig);
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kOut);
   static constexpr int kStaged = staged_columns(kConfig);  // columns of one part
   static constexpr int kParts = kColumns / kStaged, kBuffers = output_buffers(kConfig);
-  static constexpr int kPanels = kStaged / kPanelColumns;
+  static constexpr int kPanels = kStaged / kPacked / kPanelColumns;
   static constexpr int kFirstBarrier = 1;  // named barrier of consumer warpgroup 0; 0 is the CTA's
 
   // Rows of the tile from the first of one consumer warpgroup to the first of the next.
@@ -133,7 +134,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
   }
 
   /// Rows of D that are no tile of it: `rows` rows from row `row` on, the tile's columns from `column` on.
-  struct Rows {
+  struct PlainRows {
     const arch::TensorMap& map;  // (rows of D, N), box (64, one panel)
     void* d;                     // row 0
     i64 ldd;
@@ -141,6 +142,11 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     i32 row, rows, column;
     i32 tile_n;
   };
+  struct ScaledRows : PlainRows {
+    i32 scale_shift;  // see TileExtent
+  };
+  static constexpr bool kHasChunks = is_microscale(EvaluatedRows::kStages.quantise);
+  using Rows = conditional_t<kHasChunks, ScaledRows, PlainRows>;
   /// Stores rows of D. All threads of a consumer warpgroup call it. Blocks of 64 rows that all belong to `to` are
   /// stored by TMA, the others 16 bytes at a time, so that memory behind the last row stays unchanged.
   WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
@@ -198,6 +204,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     extent.thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     extent.first_row = to.row + consumer_warpgroup * kWarpgroupStep;
     extent.first_column = to.tile_n * kColumnStep<kConfig>;
+    if constexpr (kHasChunks) extent.scale_shift = to.scale_shift;
     return extent;
   }
   WW_DEVICE static TileExtent extent_of(const GemmArguments& arguments, int consumer_warpgroup, TileCoord tile) {
@@ -258,7 +265,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
       const int first_row = consumer_warpgroup * kWarpgroupStep + u * kWarpgroupRows;
-      atom::write_fragment<kOut, kStaged>(sD, first_row, 0, out[u], part * (Output::kPairs / kParts));
+      atom::write_fragment<kConfig.operands.d, kStaged>(sD, first_row, 0, out[u], part * (Output::kPairs / kParts));
     }
     buffer.publish();
   }
@@ -272,7 +279,7 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
         if (!buffer.is_issuer()) continue;
         for (int panel = 0; panel < kPanels; ++panel)
           atom::copy(atom::TmaStoreAtom{to.map}, sD.panel(u * kWarpgroupRows, panel),
-                     atom::Box<false>{to.row + u * kWarpgroupRows, to.column + panel * kPanelColumns});
+                     atom::Box<false>{to.row + u * kWarpgroupRows, to.column / kPacked + panel * kPanelColumns});
       } else if (rows > 0) {
         copy_rows(to, base, u * kWarpgroupRows, rows);
       }
@@ -282,18 +289,19 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
 
   // Copies `rows` rows of the shared tile from `first` on, 16 bytes a thread.
   WW_DEVICE static void copy_rows(const Rows& to, arch::SharedAddress base, int first, int rows) {
-    constexpr int kPieces = kColumns / kPieceColumns;  // of a row
-    const SharedD sD = shared_d(base, 0);              // (TILE_M, columns of D)
+    constexpr int kPieces = kColumns / kPacked / kPieceColumns;  // of a row
+    const SharedD sD = shared_d(base, 0);                        // (TILE_M, columns of D)
     for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < rows * kPieces;
          i += static_cast<int>(arch::kWarpgroupSize)) {
       const int row = first + i / kPieces, column = i % kPieces * kPieceColumns;
-      auto* const d = static_cast<storage_t<kOut>*>(to.d) + (to.row + row) * to.ldd + to.column + column;
-      arch::global::store4_if(to.column + column < to.n, d, arch::shared::load4(sD(row, column)));
+      auto* const d =
+          static_cast<storage_t<kOut>*>(to.d) + (to.row + row) * to.ldd / kPacked + to.column / kPacked + column;
+      arch::global::store4_if(to.column / kPacked + column < to.n / kPacked, d, arch::shared::load4(sD(row, column)));
     }
   }
 
   WW_DEVICE static SharedD shared_d(arch::SharedAddress base, int part) {
-    constexpr u32 kOffset = shared_plan(kConfig).d, kBufferBytes = kTileM * kStaged * bytes_of(kOut);
+    constexpr u32 kOffset = shared_plan(kConfig).d, kBufferBytes = kTileM * kStaged / kPacked * bytes_of(kOut);
     return {base + (kOffset + static_cast<u32>(part % kBuffers) * kBufferBytes)};
   }
 
@@ -307,9 +315,9 @@ template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
       } else {
         for (int panel = 0; panel < kPanels; ++panel)
           atom::copy(atom::TmaStoreAtom{map}, sD.panel(u * kWarpgroupRows, panel),
-                     atom::Box<stacks_matrices(kConfig)>{tile.m * kTileM + u * kWarpgroupRows,
-                                                         tile.n * kColumns + part * kStaged + panel * kPanelColumns,
-                                                         tile.batch});
+                     atom::Box<stacks_matrices(kConfig)>{
+                         tile.m * kTileM + u * kWarpgroupRows,
+                         (tile.n * kColumns + part * kStaged) / kPacked + panel * kPanelColumns, tile.batch});
       }
     }
   }

@@ -33,6 +33,7 @@ struct TileExtent {
   int warp;                     // of the consumer warps of the CTA
   int thread;                   // of the warpgroup
   int first_row, first_column;  // of the warpgroup's fragments
+  int scale_shift = 0;          // from a row of D to that of its scales in chunks
 
   /// Returns false for a tile wholly past the edge.
   WW_DEVICE bool counts() const { return tile.m < tiles_m && tile.n < tiles_n; }

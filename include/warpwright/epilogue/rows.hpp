@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last nodes of an epilogue tree, which combine several columns of a row: SwiGLU and quantisation to FP8.
+// The last nodes of an epilogue tree, which combine several columns of a row: SwiGLU and quantisation to 8 and 4 bits.
 //   swiglu:          a thread holds columns 2j and 2j + 1 as a pair; results move between the lanes of a line, so that
 //                    every thread again holds pairs of neighbouring columns
 //   quantise_block:  the lanes of a line hold 128 columns of it; they combine their amax, then one scale and one
 //                    product each
+//   quantise_mx, _nv:  the same for 32 or 16 columns, with scales of 8 bits in chunks
 // Lines of these fragments are rows: a tree with these nodes has no transposed tile.
 #pragma once
 
 #include "warpwright/config/sizes.hpp"
+#include "warpwright/epilogue/microscaling.hpp"
 #include "warpwright/epilogue/quantise_scale.hpp"
 #include "warpwright/epilogue/tree.hpp"
 
@@ -68,12 +70,54 @@ template <TreeSpec kSpec, class F> struct EpilogueRows {
         });
       }
       reductions.finish_amax(amax);
+    } else if constexpr (is_microscale(kStages.quantise)) {
+      quantise_chunks(arguments, extent, scale, out);
     } else {
       quantise_blocks(arguments, extent, out);
     }
   }
 
  private:
+  // Every lane of a line computes the scales of all its columns, so that one stores the four bytes of a chunk at once.
+  WW_DEVICE static void quantise_chunks(const EpilogueArguments& arguments, const TileExtent& extent, float inverse,
+                                        Output (&out)[kMmaBlocks]) {
+    using L = typename Output::Layout;
+    constexpr Scale kScale = kStages.quantise == EpilogueOp::quantise_mx ? Scale::mx : Scale::nv;
+    constexpr int kVector = columns_of_out_scale(kStages.quantise), kBlockPairs = kVector * L::kPairs / kColumns;
+    constexpr int kChunkColumns = columns_of_out_chunk(kStages.quantise), kChunks = kColumns / kChunkColumns;
+    const int first_column = column_of(extent), columns = columns_of(extent);
+    const i64 chunks = ceil_div(columns, kChunkColumns);
+    WW_UNROLL
+    for (int u = 0; u < kMmaBlocks; ++u) {
+      WW_UNROLL
+      for (int line = 0; line < Output::kLines; ++line) {
+        const int row = extent.template line<Output>(u, line);
+        WW_UNROLL
+        for (int chunk = 0; chunk < kChunks; ++chunk) {
+          u32 bytes = 0;
+          WW_UNROLL
+          for (int i = 0; i < kScaleChunkScales; ++i) {
+            const int first = (chunk * kScaleChunkScales + i) * kBlockPairs;
+            float amax = 0.0f;
+            atom::for_each_of_line<kBlockPairs>(out[u], line, first, [&](int column, float x) {
+              amax = larger(amax, first_column + column < columns ? magnitude_of(x) : 0.0f);
+            });
+            const Scaling scaling =
+                microscaling<kScale, kSpec.d>(combine_lanes<false, 1, L::kLineLanes / 2>(amax), inverse);
+            bytes |= scaling.byte << (8 * i);
+            atom::for_each_of_line<kBlockPairs>(out[u], line, first,
+                                                [&](int, float& x) { x = arch::mul(x, scaling.factor); });
+          }
+          const i64 index = extent.tile.n * kChunks + chunk;
+          arch::global::store_if(extent.thread % L::kLineLanes == 0 && row < extent.m && index < chunks,
+                                 reinterpret_cast<char*>(arguments.out_scales) +
+                                     scale_place(row + extent.scale_shift, index * kScaleChunkScales, chunks),
+                                 bytes);
+        }
+      }
+    }
+  }
+
   WW_DEVICE static float gated(float gate, float up) { return arch::mul(functions::silu(gate), up); }
   WW_DEVICE static int columns_of(const TileExtent& extent) {
     return kColumns == F::kColumns ? extent.n : extent.n / 2;

@@ -163,7 +163,8 @@ template <TreeSpec kSpec, class F, int kAtOnce = values_at_once(kSpec.tree)> cla
   };
 
   template <int kSlot = 0> WW_DEVICE void load_scalars() {
-    constexpr bool kQuantises = kSlot == kScalarOutScale && kTree.has(EpilogueOp::quantise);
+    constexpr bool kQuantises =
+        kSlot == kScalarOutScale && (kTree.has(EpilogueOp::quantise) || kTree.has(EpilogueOp::quantise_nv));
     if constexpr (kQuantises || kTree.has(EpilogueOp::scalar, kSlot)) {
       const float* const pointer = arguments_.scalar_pointer[kSlot];
       scalar_[kSlot] = pointer ? arch::global::load_constant(pointer) : arguments_.scalar[kSlot];

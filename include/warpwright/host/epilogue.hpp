@@ -28,14 +28,15 @@ std::string to_text(const EpilogueTree& tree);
 ///   functions  relu(x), ...; max(x, y), ...: the lines of the tables in config/epilogue_nodes.hpp, which `warpwright
 ///              gemm --help` prints; fma(x, y, z); clamp(x, low, high); convert(x, type)
 ///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
-///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
+///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x); on Blackwell
+///              quantise_mx(x), quantise_nv(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
 
 /// The operands of a tree, in device memory. Operands that the tree does not name may stay empty. Vectors are
 /// contiguous; matrices are contiguous along N. If the product has no elements (M or N is 0), column reductions of N
 /// columns, row reductions of M rows and amax become 0, and nothing else is written.
 struct EpilogueOperands {
-  float scalar[kEpilogueSlots] = {1, 1, 1, 1};       // alpha, beta, the factor of `quantise`, and one more
+  float scalar[kEpilogueSlots] = {1, 1, 1, 1};  // alpha, beta, the factor of `quantise` and `quantise_nv`, one more
   const float* scalar_pointer[kEpilogueSlots] = {};  // when not null, one float each that replaces the value above
   // Matrices are (M, N). With GemmProblem::c_layout column they are (N, M) in memory, and M replaces N in the strides.
   // C may be the same memory as D if its type, layout and strides are D's.
@@ -59,6 +60,11 @@ struct EpilogueOperands {
   std::int64_t batch_auxiliary[kEpilogueSlots] = {};                                             // of auxiliary
   std::int64_t batch_out[kEpilogueSlots] = {};                                                   // of out
   std::int64_t batch_out_scales = 0, batch_amax = 0;  // of the outputs of quantising epilogues
+  // quantise_mx and quantise_nv: scales of D in chunks (core/scale_chunks.hpp), at a multiple of 16 bytes, and the
+  // bytes from one matrix of a batch to the next; 0: packed. Scales behind the last row of a matrix are left alone.
+  // Groups of rows have theirs where host/grouped.hpp has those of A.
+  void* out_scale_chunks = nullptr;
+  std::int64_t batch_out_scale_chunks = 0;
 };
 
 namespace evt {
@@ -187,6 +193,12 @@ constexpr Expression quantise(const Expression& x) { return {{EpilogueOp::quanti
 /// quantise_block_pow2() rounds that scale up to a power of two. The last function.
 constexpr Expression quantise_block(const Expression& x) { return {{EpilogueOp::quantise_block}, x}; }
 constexpr Expression quantise_block_pow2(const Expression& x) { return {{EpilogueOp::quantise_block_pow2}, x}; }
+/// Makes D e4m3, e5m2 or e2m1 with e8m0 scales of 1 x 32, an operand of products with Scale::mx, bit for bit as
+/// plan_microscale() casts `x` in FP32. EpilogueOperands::out_scale_chunks receives the scales. The last function.
+constexpr Expression quantise_mx(const Expression& x) { return {{EpilogueOp::quantise_mx}, x}; }
+/// Makes D e2m1 with e4m3 scales of 1 x 16, an operand of products with Scale::nv. Scalar 2 is one over the tensor's
+/// scale, which multiplies such a product. The last function.
+constexpr Expression quantise_nv(const Expression& x) { return {{EpilogueOp::quantise_nv}, x}; }
 
 }  // namespace evt
 }  // namespace ww

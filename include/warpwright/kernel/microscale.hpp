@@ -5,30 +5,17 @@
 // blocks of a row, and no thread waits for another.
 #pragma once
 
-#include "warpwright/arch/common/convert_packed.hpp"
 #include "warpwright/arch/common/global_bytes.hpp"
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/pdl.hpp"
 #include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/microscale_arguments.hpp"
+#include "warpwright/epilogue/microscaling.hpp"
 
 namespace ww::kernel {
 
 using config::MicroscaleArguments;
 using config::MicroscaleKind;
-
-/// The largest number of a type is (1 + fraction / 2^23) 2^exponent.
-struct LargestNumber {
-  int exponent;
-  u32 fraction;
-};
-WW_HOST_DEVICE constexpr LargestNumber largest_number(DType type) {
-  return type == DType::e4m3   ? LargestNumber{8, 0x600000u}   // 448
-         : type == DType::e5m2 ? LargestNumber{15, 0x600000u}  // 57344
-         : type == DType::e3m2 ? LargestNumber{4, 0x600000u}   // 28
-         : type == DType::e2m3 ? LargestNumber{2, 0x700000u}   // 7.5
-                               : LargestNumber{2, 0x400000u};  // 6
-}
 
 template <MicroscaleKind kKind> class Microscale {
   static constexpr int kVector = scale_vector(kKind.scale);  // elements of a block
@@ -84,12 +71,6 @@ template <MicroscaleKind kKind> class Microscale {
     }
   };
 
-  /// A scale as it is stored, and the number by which elements are multiplied.
-  struct Scaling {
-    u32 byte;
-    float factor;
-  };
-
   /// Casts one block and returns its scale.
   WW_DEVICE static u32 cast_block(const MicroscaleArguments& a, i64 matrix, i32 row, i32 block, float inverse) {
     const i32 column = block * kVector, count = min(kVector, a.k - column);
@@ -98,11 +79,11 @@ template <MicroscaleKind kKind> class Microscale {
     WW_UNROLL
     for (int j = 0; j < kVector; ++j) top = max(top, raw.magnitude(j));
     const float amax = Block::widen(top);
-    const Scaling scaling = kKind.scale == Scale::mx ? power_of_two(amax) : e4m3_scale(amax, inverse);
+    const epilogue::Scaling scaling = epilogue::microscaling<kKind.scale, kKind.q>(amax, inverse);
     u32 packed[kPackedWords] = {};
     WW_UNROLL
     for (int j = 0; j < kVector; ++j) {
-      const u32 code = encode(arch::mul(Block::widen(raw.bits(j)), scaling.factor));
+      const u32 code = epilogue::microscale_code<kKind.q>(arch::mul(Block::widen(raw.bits(j)), scaling.factor));
       const int at = j * kBits, word = at / 32, shift = at % 32;
       packed[word] |= code << shift;
       if (shift + kBits > 32) packed[word + 1] |= code >> (32 - shift);
@@ -148,28 +129,6 @@ template <MicroscaleKind kKind> class Microscale {
       for (int b = 0; b < 4; ++b)
         if (4 * i + b < bytes) arch::global::store_u8(to + 4 * i + b, static_cast<u8>(packed[i] >> (8 * b)));
     }
-  }
-
-  /// Returns the least 2^e from 2^-127 to 2^127 with amax <= largest 2^e, where largest is that of the type.
-  WW_DEVICE static Scaling power_of_two(float amax) {
-    constexpr LargestNumber kLargest = largest_number(kKind.q);
-    const u32 bits = arch::bits_of(amax);
-    if (bits > 0x7f800000u) return {255, arch::float_of(0x7fffffffu)};
-    const int exponent = static_cast<int>(bits >> 23) - kLargest.exponent + ((bits & 0x7fffffu) > kLargest.fraction);
-    const u32 byte = static_cast<u32>(exponent > 0 ? exponent : 0);
-    return {byte, arch::float_of((254 - byte) << 23)};
-  }
-
-  /// Returns amax / 6 / tensor scale in e4m3.
-  WW_DEVICE static Scaling e4m3_scale(float amax, float inverse) {
-    const u32 byte = arch::to_e4m3(arch::mul(arch::div(amax, 6.0f), inverse));
-    return {byte, byte == 0 ? 0.0f : arch::div(inverse, arch::from_e4m3(static_cast<u8>(byte)))};
-  }
-
-  WW_DEVICE static u32 encode(float v) {
-    if constexpr (kKind.q == DType::e4m3) return arch::to_e4m3(v);
-    else if constexpr (kKind.q == DType::e5m2) return arch::to_e5m2(v);
-    else return arch::to_packed<kKind.q>(v);
   }
 };
 

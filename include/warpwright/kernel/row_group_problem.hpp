@@ -141,7 +141,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
             max(tile.rows, 1),
             arguments.n - column};
   }
-  WW_DEVICE static typename Epilogue::Rows rows_of(const Params& arguments, const Tile& tile) {
+  WW_DEVICE static typename Epilogue::PlainRows plain_rows_of(const Params& arguments, const Tile& tile) {
     return {arguments.d,
             arguments.d_rows,
             arguments.ldd,
@@ -150,6 +150,15 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
             tile.rows,
             tile.tile_n * Epilogue::kColumns,
             tile.tile_n};
+  }
+  WW_DEVICE static typename Epilogue::Rows rows_of(const Params& arguments, const Tile& tile) {
+    if constexpr (Epilogue::kHasChunks) {
+      const bool masked = kConfig.row_groups.variant == GroupedVariant::masked;
+      const int before = masked ? tile.group * ceil_div(arguments.groups.alignment, kScaleChunkRows) : 0;
+      return {plain_rows_of(arguments, tile), (before + tile.scale_block) * kScaleChunkRows - tile.row};
+    } else {
+      return plain_rows_of(arguments, tile);
+    }
   }
 };
 
