@@ -124,9 +124,11 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
 
 Result<Outcome> prepare_cases(const std::string& title, const std::vector<PrepareCase>& cases, const Flags& flags) {
   if (flags.device && (flags.pack || flags.list))
-    return failure(ErrorCode::invalid, "--device",
-                   "nothing beside --pack and --list, which are for an H200, or a B200 with --config arch=sm100",
-                   *flags.device);
+    return failure(
+        ErrorCode::invalid, "--device",
+        fmt::format("nothing beside --pack and --list, which are for an H200, or a B200 with --config arch={}",
+                    name_of(Arch::sm100)),
+        *flags.device);
   if (flags.pack && flags.list) return failure(ErrorCode::invalid, "--list", "nothing beside --pack", *flags.list);
   PrepareOptions options;
   if (flags.jobs) {

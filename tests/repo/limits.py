@@ -23,6 +23,7 @@ OTHERS: Dict[str, Dict[int, str]] = {
     "include/warpwright/atom/layouts.hpp": {512: "a stride of the accumulator: 64 rows times 8 columns"},
     "include/warpwright/config/fields.hpp": {65536: "the largest integer of most fields"},
     "include/warpwright/kernel/ragged_gemm.hpp": {65536: "bytes that memory delivers until the list of tiles is made"},
+    "include/warpwright/mainloop/sm90/promotion.hpp": {512: "values of a thread that one iteration promotes"},
     "include/warpwright/layout/integer.hpp": {512: "a static integer of the layout algebra"},
     "include/warpwright/scheduler/ragged_tiles.hpp": {65536: "one in the upper half of two packed counts"},
     "src/cli/flags.hpp": {512: "a bit of a set"},
