@@ -87,7 +87,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
   WW_DEVICE static config::TileCoord in_all_lanes(config::TileCoord at) {
     if constexpr (config::is_sm100(kConfig) &&
                   (config::sums_in_cluster(kConfig) || config::sums_in_workspace(kConfig))) {
-      const auto uniform = [](int value) { return static_cast<int>(arch::warp::uniform(static_cast<u32>(value))); };
+      const auto uniform = [](int value) { return scheduler::uniform_for(scheduler::Reader::warp, value); };
       return {uniform(at.m), uniform(at.n), uniform(at.batch)};
     }
     return at;

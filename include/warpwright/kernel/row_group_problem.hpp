@@ -142,14 +142,19 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
             arguments.n - column};
   }
   WW_DEVICE static typename Epilogue::PlainRows plain_rows_of(const Params& arguments, const Tile& tile) {
+    // ptxas for sm_100a puts TMA stores whose coordinates may differ from lane to lane into a loop over the lanes.
+    const auto uniform = [](i32 value) {
+      return config::is_sm100(kConfig) ? scheduler::uniform_for(scheduler::Reader::warp, value) : value;
+    };
+    const i32 row = uniform(tile.row), tile_n = uniform(tile.tile_n);
     return {arguments.d,
             arguments.d_rows,
             arguments.ldd,
             config::output_columns(kConfig.epilogue, arguments.n),
-            tile.row,
+            row,
             tile.rows,
-            tile.tile_n * Epilogue::kColumns,
-            tile.tile_n};
+            tile_n * Epilogue::kColumns,
+            tile_n};
   }
   WW_DEVICE static typename Epilogue::Rows rows_of(const Params& arguments, const Tile& tile) {
     if constexpr (Epilogue::kHasChunks) {
