@@ -6,11 +6,12 @@
 Dense cases in three recipes and grouped cases with block scales; each by the base, by a copy of the base, whose ratio to
 it is the noise, and by the head. D of the three must have equal bits. Operands are N(0,1) in rotating sets of at least
 240 MB; a contender's calls are one CUDA graph. Small cases are interleaved, every round in another random order. Large
-ones, which run at the power limit, where a kernel's clock depends on its neighbour, run alone in random order, each
-contender for a second in two blocks, whose first 40 % do not count; the joules of a call are NVML's, over what counts.
-With --cases bench/cases/h200_power.json --recipes block --alone-seconds 3 that is the comparison at the power limit. A case that is more than 3 % slower beyond its noise
-is measured again at the end. Kernels are compiled beforehand by many processes, into the cache that this one reads.
-Exit status 1: a class is more than 1 % slower, a case more than 3 % beyond the noise, bits differ, or cases are missing.
+ones, which run at the power limit, run alone in random order, each contender twice for half a second, of which the first
+0.2 s do not count (bench/alone.py). Where --seconds-total is too short for all cases, every time is cut by one factor,
+and `counted_seconds` of a case says what was left. With --cases bench/cases/h200_power.json --recipes block
+--alone-load 0.5 --alone-seconds 1.5 --seconds-total 600 that is the comparison at the power limit. A case that is more
+than 3 % slower beyond its noise is measured again at the end. Kernels are compiled beforehand by many processes, into the cache that this one
+reads. Exit status 1: a class is more than 1 % slower, a case more than 3 % beyond the noise, bits differ, or cases are missing.
 
 On an emulated device the same runs without graphs, to test this program: its times mean nothing.
 """
@@ -22,7 +23,6 @@ import os
 import pathlib
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,17 +31,16 @@ from typing import Any, Dict, List
 
 import torch
 
+import alone
 import build_ratios
 import dense_torch
 import grouped_torch
 from library import Library
-from loop import Contender, Energy, add_racing_options, attempt, capture_all, race, record_of, smi
+from loop import Contender, add_racing_options, attempt, capture_all, race, race_emulated, record_of
 
 CASES = pathlib.Path(__file__).with_name("cases")
 BUILDS = ("base", "again", "head")
 LOAD_SECONDS = 0.3     # before an interleaved case
-WARM_UP = 0.4          # of a block of one contender
-BLOCKS = 2             # of one contender alone
 SET_UP_SECONDS = 0.35  # of a case: operands, graphs, bits; only for the plan of the time
 
 
@@ -141,67 +140,19 @@ def errors_of(contenders: List[Contender]) -> str:
     return "; ".join(f"{c.name}: {c.error}" for c in contenders if c.error is not None)
 
 
-def race_alone(contenders: List[Contender], seconds: float, rng: random.Random) -> List[str]:
-    """Each alone for `seconds` in BLOCKS blocks, in random order; a block's median is one time."""
-    clocks: List[str] = []
-    energy = Energy()
-    each = [replay_us(contender) for contender in contenders]
-    for _ in range(BLOCKS):
-        marks = []
-        for i in rng.sample(range(len(contenders)), len(contenders)):
-            replays = max(4, math.ceil(seconds / BLOCKS * 1e6 / each[i]))
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(replays + 1)]
-            events[0].record()
-            for event in events[1:]:
-                contenders[i].graph.replay()
-                event.record()
-            marks.append((i, events))
-            first = math.ceil(WARM_UP * replays)
-            events[first].synchronize()
-            before = energy.joules()
-            clocks = clocks or smi("clocks.sm,power.draw")  # while the queue is worked off
-            events[-1].synchronize()
-            after = energy.joules()
-            if before is not None and after is not None:
-                contenders[i].joules.append((after - before) / ((replays - first) * contenders[i].calls))
-        for i, events in marks:
-            counted = events[math.ceil(WARM_UP * (len(events) - 1)):]
-            contenders[i].us.append(statistics.median(a.elapsed_time(b) for a, b in zip(counted, counted[1:])) * 1e3 /
-                                    contenders[i].calls)
-    return clocks
-
-
-def replay_us(contender: Contender) -> float:
-    """Microseconds of a replay that follows another."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    contender.graph.replay()
-    begin.record()
-    contender.graph.replay()
-    end.record()
-    end.synchronize()
-    return float(begin.elapsed_time(end) * 1e3)
-
-
-def time_gpu(job: Job, contenders: List[Contender], sets: List[Any], seconds: float, rng: random.Random,
+def time_gpu(job: Job, contenders: List[Contender], sets: List[Any], share: float, rng: random.Random,
              options: argparse.Namespace) -> List[str]:
+    """Measures for `share` of the time that the options name."""
     racing = capture_all(contenders, sets)
     if len(racing) < len(contenders):
         return []
     if job.flops() < options.alone_flops:
-        return race(contenders, seconds, 5, rng.randrange(1 << 30), LOAD_SECONDS, 400)
-    return race_alone(contenders, seconds, rng)
+        return race(contenders, share * options.seconds, 5, rng.randrange(1 << 30), LOAD_SECONDS, 400)
+    return alone.race_alone(contenders, options.alone_rounds, share * options.alone_load, share * options.alone_seconds,
+                            rng)
 
 
-def time_emulated(contenders: List[Contender], sets: List[Any], rng: random.Random) -> List[str]:
-    for i in range(3):
-        for contender in rng.sample(contenders, len(contenders)):
-            begin = time.perf_counter()
-            contender.enqueue(sets[i % len(sets)])
-            contender.us.append((time.perf_counter() - begin) * 1e6)
-    return []
-
-
-def run_job(job: Job, built: Dict[str, Library], sets: List[Any], seconds: float, rng: random.Random,
+def run_job(job: Job, built: Dict[str, Library], sets: List[Any], share: float, rng: random.Random,
             options: argparse.Namespace) -> Dict[str, Any]:
     memory = built["base"].memory
     offs = None if job.dense else torch.tensor(job.case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).to(memory)
@@ -212,13 +163,17 @@ def run_job(job: Job, built: Dict[str, Library], sets: List[Any], seconds: float
     differing = different_bits(contenders, sets[0])
     clocks: List[str] = []
     if not errors_of(contenders):
-        clocks = (time_gpu(job, contenders, sets, seconds, rng, options) if memory == "cuda"
-                  else time_emulated(contenders, sets, rng))
+        if memory == "cuda":
+            clocks = time_gpu(job, contenders, sets, share, rng, options)
+        else:
+            race_emulated(contenders, sets, rng)
     if errors_of(contenders):
         return {**row, "error": errors_of(contenders)}
     row.update(build_ratios.row_of(*(contender.us for contender in contenders)))
-    if all(contender.joules for contender in contenders):
-        row["joules"] = {build: statistics.fmean(c.joules) for build, c in zip(BUILDS, contenders)}
+    for key in ("joules", "counted_seconds"):
+        means = {build: alone.mean_of(c, key) for build, c in zip(BUILDS, contenders)}
+        if None not in means.values():
+            row[key] = means
     if differing:
         row["error"] = f"D has other bits in {differing} elements"
     if len(clocks) == 2:
@@ -234,18 +189,18 @@ class Clockwork:
         self.wanted = sum(self.wish(job) for job in jobs)
 
     def wish(self, job: Job) -> float:
-        alone = job.flops() >= self.options.alone_flops
-        return SET_UP_SECONDS + (len(BUILDS) * self.options.alone_seconds if alone
-                                 else LOAD_SECONDS + self.options.seconds)
+        o = self.options
+        return SET_UP_SECONDS + (len(BUILDS) * o.alone_rounds * (o.alone_load + o.alone_seconds)
+                                 if job.flops() >= o.alone_flops else LOAD_SECONDS + o.seconds)
 
     def over(self) -> bool:
         return time.monotonic() > self.end
 
-    def seconds(self, job: Job) -> float:
-        """Of the contenders together, or of each where it runs alone. Less than asked for where time is short."""
+    def share(self, job: Job) -> float:
+        """The part of the time asked for that this job gets: less than 1 where time is short."""
         share = max(0.15, min(1.0, (self.end - time.monotonic()) / max(self.wanted, 1e-9)))
         self.wanted -= self.wish(job)
-        return share * (self.options.alone_seconds if job.flops() >= self.options.alone_flops else self.options.seconds)
+        return share
 
 
 def sets_of(job: Job, options: argparse.Namespace, memory: str) -> List[Any]:
@@ -266,8 +221,7 @@ def run_all(jobs: List[Job], built: Dict[str, Library], record: Dict[str, Any], 
     def measure(together: List[Job], again: bool) -> None:
         sets = sets_of(together[0], options, built["base"].memory)
         for job in together:
-            seconds = clockwork.seconds(job)
-            row = run_job(job, built, sets, seconds, rng, options)
+            row = run_job(job, built, sets, clockwork.share(job), rng, options)
             if again:
                 rows[id(job)]["second"] = row if "ratio" in row else rows[id(job)]
             else:
@@ -305,8 +259,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--recipes", default=",".join(dense_torch.RECIPES), help="of dense products")
     parser.add_argument("--grouped-recipes", default="block")
     parser.add_argument("--config", default="", help="part of a config for every product, such as a_source=registers")
-    parser.add_argument("--alone-flops", type=float, default=1e11, help="from these on a case runs alone")
-    parser.add_argument("--alone-seconds", type=float, default=1.0, help="of each contender, warm-up included")
+    alone.add_options(parser, seconds=0.3, load=0.2)
     parser.add_argument("--compile-processes", type=int, default=os.cpu_count())
     parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -6,7 +6,10 @@ bench/README.md.
 
 For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
 every contender checked against FP64 at sampled rows; a second of load; then rounds of replays of all recipes, each in
-another random order, medians. The library works on torch's own memory, stream and context.
+another random order, medians. From --alone-flops on each contender runs alone in random order, twice, and NVML's energy
+counter tells the joules of a call (bench/alone.py). The library works on torch's own memory, stream and context.
+
+On an emulated device the same runs without graphs and peers, to test this program: its times mean nothing.
 """
 import argparse
 import dataclasses
@@ -19,10 +22,11 @@ from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 
+import alone
 import deepgemm
 from library import HEADER, SCALES, Library
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
-                  record_of, round_up, run_cases, scales, variant_of)
+                  record_of, round_up, run_cases, scales, synchronize, variant_of)
 
 RECIPES = ("block", "tensor", "bf16")
 
@@ -104,7 +108,8 @@ def peers(options: argparse.Namespace) -> List[Contender]:
 
 def reference(case: Case, o: Operands) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
     """A few row numbers (R), and each recipe's FP64 result of them (R, N)."""
-    rows = torch.tensor(sorted({i for i in (0, 1, 7, 8, 63, 64, case.m // 2, case.m - 1) if i < case.m}), device="cuda")
+    rows = torch.tensor(sorted({i for i in (0, 1, 7, 8, 63, 64, case.m // 2, case.m - 1) if i < case.m}),
+                        device=o.a.device)
     a = o.a.view(torch.uint8)[rows].view(torch.float8_e4m3fn).double()   # (R, K)
     plain, block = [], []
     scaled = a * o.block[0][rows].double().repeat_interleave(128, 1)[:, :case.k]
@@ -121,7 +126,7 @@ def reference(case: Case, o: Operands) -> Tuple[torch.Tensor, Dict[str, torch.Te
 def check(contender: Contender, o: Operands, rows: torch.Tensor, expected: torch.Tensor, k: int) -> None:
     o.d.fill_(math.nan)
     contender.enqueue(o)
-    torch.cuda.synchronize()
+    synchronize(o.d.device.type)
     contender.max_error = excess(o.d[rows], expected, k)
     if not (contender.max_error < 0.1 and bool(torch.isfinite(o.d).all())):
         raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
@@ -130,14 +135,14 @@ def check(contender: Contender, o: Operands, rows: torch.Tensor, expected: torch
 def run_case(library: Library, case: Case, plans: List[Tuple[str, str, Any]],
              options: argparse.Namespace) -> Dict[str, Any]:
     contenders = [ours(library, name, recipe, plan) for name, recipe, plan in plans] + peers(options)
-    sets = make_sets(case, options.seed)
+    sets, flops = make_sets(case, options.seed, library.memory), 2.0 * case.m * case.n * case.k
     rows, expected = reference(case, sets[0])
     for c in contenders:
         attempt(c, lambda: check(c, sets[0], rows, expected[c.recipe], case.k))  # pylint: disable=cell-var-from-loop
-    clocks = race_all(contenders, sets, options)
-    entries = [entry_of(c, 2.0 * case.m * case.n * case.k, case.roof_us) for c in contenders]
+    clocks = race_all(contenders, sets, options, flops, library.memory)
+    entries = [entry_of(c, flops, case.roof_us) for c in contenders]
     result: Dict[str, Any] = {"m": case.m, "n": case.n, "k": case.k, "roof_us": case.roof_us, "buffer_sets": len(sets),
-                              "contenders": entries}
+                              "alone": any(c.turns for c in contenders), "contenders": entries}
     if len(clocks) == 2:
         result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
     best = {(e["recipe"], e["config"] in ("torch", "DeepGEMM") and e["config"]): e["us"]
@@ -178,6 +183,7 @@ def main() -> int:
     options = parse_options()
     start = time.monotonic()
     library = Library.on(options.library, options.device)
+    options.no_torch |= library.memory == "cpu"
     cases = [Case(e["m"], e["n"], e["k"], e.get("roof_us", 0.0))
              for e in json.loads(pathlib.Path(options.cases).read_text())["cases"] if e.get("op") == "dense"]
     cases = [case for case in cases if options.cases_matching in case.name]
@@ -201,7 +207,10 @@ def main() -> int:
                  if other == case]
         return run_case(library, case, plans, options)
 
-    return 1 if run_cases(cases, record, options, start, run, lambda case, result: [row(case, result)]) else 0
+    def lines(case: Case, result: Dict[str, Any]) -> List[str]:
+        return [row(case, result)] + (alone.lines_of(result["contenders"]) if result.get("alone") else [])
+
+    return 1 if run_cases(cases, record, options, start, run, lines) else 0
 
 
 if __name__ == "__main__":

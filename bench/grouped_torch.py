@@ -6,8 +6,11 @@ bench/README.md.
 
 For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
 every contender checked against FP64 at sampled rows, and the row-wise recipe element by element against torch's result;
-a second of load; then rounds of replays, each in another random order, medians. The library works on torch's own
-memory, stream and context.
+a second of load; then rounds of replays, each in another random order, medians. From --alone-flops on each contender
+runs alone in random order, twice, and NVML's energy counter tells the joules of a call (bench/alone.py). The library
+works on torch's own memory, stream and context.
+
+On an emulated device the same runs without graphs and peers, to test this program: its times mean nothing.
 """
 import argparse
 import dataclasses
@@ -20,10 +23,11 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
+import alone
 import deepgemm
 from library import HEADER, SCALES, Library, Launcher
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
-                  record_of, round_up, run_cases, scales, variant_of)
+                  record_of, round_up, run_cases, scales, synchronize, variant_of)
 
 
 # What --variants may call by name; anything with a "=" is a config. The tiles beside 192x128 and the pieces of K are
@@ -144,19 +148,20 @@ def make_sets(case: Case, masked: bool, layouts: List[str], seed: int, device: s
 def add_masked(case: Case, operands: Operands) -> None:
     """The same rows, one (Mmax, K) block for each group; NaN below the rows used."""
     rows = case.masked_rows()
-    nan = torch.full((rows, case.k), 0x7f, dtype=torch.uint8, device="cuda").view(torch.float8_e4m3fn)
-    where = masked_positions(case)
+    nan = torch.full((rows, case.k), 0x7f, dtype=torch.uint8, device=operands.a.device).view(torch.float8_e4m3fn)
+    where = masked_positions(case, operands.a.device)
     nan.view(torch.uint8)[where] = operands.a.view(torch.uint8)
     operands.masked_a = nan
-    operands.masked_d = torch.empty((rows, case.n), dtype=torch.bfloat16, device="cuda")
-    operands.masked_row = torch.full((rows,), math.nan, device="cuda")
+    operands.masked_d = torch.empty((rows, case.n), dtype=torch.bfloat16, device=operands.a.device)
+    operands.masked_row = torch.full((rows,), math.nan, device=operands.a.device)
     operands.masked_row[where] = operands.row[0]
-    operands.masked_block = torch.full((case.blocks_k, round_up(rows, 4)), math.nan, device="cuda")
+    operands.masked_block = torch.full((case.blocks_k, round_up(rows, 4)), math.nan,
+                                       device=operands.a.device)
     operands.masked_block[:, where] = operands.block[0][:, :case.m]
 
 
-def masked_positions(case: Case) -> torch.Tensor:
-    return torch.cat([torch.arange(count) + g * case.most for g, count in enumerate(case.counts)]).cuda()
+def masked_positions(case: Case, device: torch.device) -> torch.Tensor:
+    return torch.cat([torch.arange(count) + g * case.most for g, count in enumerate(case.counts)]).to(device)
 
 
 def our_contender(library: Library, case: Case, recipe: str, variant: Variant, sizes: torch.Tensor, plan: Any,
@@ -164,7 +169,8 @@ def our_contender(library: Library, case: Case, recipe: str, variant: Variant, s
     """`plan`: a plan, or the text of its refusal."""
     masked = problem.encoding == HEADER.numbers["WW_MASKED"]
     contender = Contender(f"{variant.name} {recipe}", recipe, lambda o: None,
-                          lambda o: o.masked_d[masked_positions(case)] if masked else o.d, variant=variant.kernel)
+                          lambda o: o.masked_d[masked_positions(case, o.a.device)] if masked else o.d,
+                          variant=variant.kernel)
     if isinstance(plan, str):
         contender.error = plan
         return contender
@@ -221,7 +227,7 @@ def reference_rows(case: Case, o: Operands, recipe: str) -> List[Tuple[torch.Ten
     for g in chosen:
         count = case.counts[g]
         rows = torch.tensor(sorted({starts[g] + i for i in (0, 1, 7, 8, 63, 64, count // 2, count - 1) if i < count}),
-                            device="cuda")
+                            device=o.a.device)
         a = o.a.view(torch.uint8)[rows].view(torch.float8_e4m3fn).to(torch.float64)   # (R, K)
         b = o.b[g].to(torch.float64)      # (N, K)
         if recipe == "block":
@@ -241,7 +247,7 @@ def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[
         if d is not None:
             d.fill_(math.nan)
     contender.enqueue(o)
-    torch.cuda.synchronize()
+    synchronize(o.d.device.type)
     result = contender.result(o)
     for rows, expected in reference_rows(case, o, contender.recipe):
         contender.max_error = max(contender.max_error, excess(result[rows], expected, case.k))
@@ -254,8 +260,8 @@ def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[
 
 
 def run_case(library: Library, case: Case, plans: Dict[Any, Any], options: argparse.Namespace) -> Dict[str, Any]:
-    offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).cuda()
-    counts = torch.tensor(case.counts, dtype=torch.int32).cuda()
+    offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).to(library.memory)
+    counts = torch.tensor(case.counts, dtype=torch.int32).to(library.memory)
     contenders = [] if options.no_torch else [torch_contender(offs)]
     for (recipe, variant), (plan, problem) in plans.items():
         contenders.append(our_contender(library, case, recipe, variant,
@@ -263,13 +269,13 @@ def run_case(library: Library, case: Case, plans: Dict[Any, Any], options: argpa
     layouts = case.deepgemm_layouts() if options.deepgemm else []
     contenders += [deepgemm_contender(case, layout, counts) for layout in layouts]
     masked = any(c.variant == "masked" and c.error is None for c in contenders)
-    sets = make_sets(case, masked, layouts, options.seed)
+    sets = make_sets(case, masked, layouts, options.seed, library.memory)
     torch_result = None
     for contender in contenders:
         attempt(contender, lambda: check(case, contender, sets[0], torch_result))  # pylint: disable=cell-var-from-loop
         if not contender.variant and contender.error is None:
             torch_result = contender.result(sets[0]).clone()
-    clocks = race_all(contenders, sets, options)
+    clocks = race_all(contenders, sets, options, 2.0 * case.m * case.n * case.k, library.memory)
     for contender in contenders:
         if contender.error is None and "variant=ragged" in contender.config:
             contender.widths = contender.keep[0].widths()
@@ -281,7 +287,7 @@ def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: in
     entries = [entry_of(c, flops, case.entry.get("roof_us")) for c in contenders]
     keys = ("regime", "groups", "n", "k", "roof_us", "peers_us", "tokens_per_group")
     result = {key: case.entry[key] for key in keys if key in case.entry}
-    result.update(rows=case.m, buffer_sets=sets, contenders=entries)
+    result.update(rows=case.m, buffer_sets=sets, alone=any(c.turns for c in contenders), contenders=entries)
     if len(clocks) == 2:
         result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
     theirs = next((e["us"] for e in entries if e["name"].startswith("torch") and "us" in e), None)
@@ -373,8 +379,9 @@ def main() -> int:
     options = parse_options()
     start = time.monotonic()
     library = Library.on(options.library, options.device)
+    options.no_torch |= library.memory == "cpu"
     cases = [Case(entry) for entry in json.loads(pathlib.Path(options.cases).read_text())["cases"]
-             if entry.get("op") == "grouped"]
+             if entry.get("op") == "grouped" and "config" not in entry]  # --variants names configs here
     cases = [case for case in cases if options.cases_matching in case.name][::4 if options.quick else 1]
     if not cases:
         print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
@@ -389,7 +396,8 @@ def main() -> int:
     print(TITLES, flush=True)
 
     def lines(case: Case, result: Dict[str, Any]) -> List[str]:
-        return [table_row(case.name, result)] + ([variants_row(result)] if options.variants else [])
+        return ([table_row(case.name, result)] + ([variants_row(result)] if options.variants else []) +
+                (alone.lines_of(result["contenders"]) if result.get("alone") else []))
 
     failed = run_cases(cases, record, options, start,
                        lambda index, case: run_case(library, case, plans[index], options), lines)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks in Python share: operands, contenders, and the loop that races them (bench/README.md)."""
 import argparse
-import ctypes
 import dataclasses
 import datetime
 import json
@@ -15,6 +14,8 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
+
+import alone
 
 ROTATION_BYTES = 240_000_000
 LOAD_SECONDS = 1.0
@@ -34,7 +35,7 @@ class Contender:
     error: Optional[str] = None
     max_error: float = 0.0
     us: List[float] = dataclasses.field(default_factory=list)
-    joules: List[float] = dataclasses.field(default_factory=list)  # of a call, where it ran alone
+    turns: List[Dict[str, float]] = dataclasses.field(default_factory=list)  # of alone.turn(), where it ran alone
     graph: Any = None
     calls: int = 0
     widths: str = ""
@@ -96,27 +97,6 @@ def smi(fields: str) -> List[str]:
         return []
 
 
-class Energy:
-    """The energy counter of the first GPU by NVML; joules() is None where there is none."""
-
-    def __init__(self) -> None:
-        self.read: Optional[Callable[[Any], int]] = None
-        self.handle = ctypes.c_void_p()
-        try:
-            nvml = ctypes.CDLL("libnvidia-ml.so.1")
-            if nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.handle)) == 0:
-                self.read = nvml.nvmlDeviceGetTotalEnergyConsumption
-        except (OSError, AttributeError):
-            pass
-
-    def joules(self) -> Optional[float]:
-        """Since the driver was loaded."""
-        millijoules = ctypes.c_ulonglong()
-        if self.read is None or self.read(self.handle, ctypes.byref(millijoules)) != 0:
-            return None
-        return millijoules.value * 1e-3
-
-
 def race(contenders: List[Contender], seconds: float, replays: int, seed: int, load: float = LOAD_SECONDS,
          most: int = 31) -> List[str]:
     """Appends a time of every contender to its `us` for each counted round: `seconds` of them after `load` seconds, at
@@ -171,10 +151,33 @@ def capture_all(contenders: List[Contender], sets: List[Any]) -> List[Contender]
     return [c for c in contenders if c.error is None]
 
 
-def race_all(contenders: List[Contender], sets: List[Any], options: argparse.Namespace) -> List[str]:
-    """Times of all that have no error yet, into Contender.us; clock in MHz and power in W while they ran."""
+def race_all(contenders: List[Contender], sets: List[Any], options: argparse.Namespace,
+             flops: float = 0.0, memory: str = "cuda") -> List[str]:
+    """Times of all that have no error yet, into Contender.us: among each other or, from options.alone_flops on, alone.
+    Returns clock in MHz and power in W while they ran. On an emulated device calls are timed without graphs."""
+    if memory == "cpu":
+        race_emulated([c for c in contenders if c.error is None], sets, random.Random(options.seed))
+        return []
     racing = capture_all(contenders, sets)
+    if racing and flops and flops >= options.alone_flops:
+        return alone.race_alone(racing, options.alone_rounds, options.alone_load, options.alone_seconds,
+                                random.Random(options.seed))
     return race(racing, options.seconds, options.replays, options.seed) if racing else []
+
+
+def race_emulated(contenders: List[Contender], sets: List[Any], rng: random.Random) -> None:
+    """Three calls of each, to test the programs without a GPU."""
+    for i in range(3):
+        for contender in rng.sample(contenders, len(contenders)):
+            begin = time.perf_counter()
+            contender.enqueue(sets[i % len(sets)])
+            contender.us.append((time.perf_counter() - begin) * 1e6)
+
+
+def synchronize(memory: str) -> None:
+    """Waits for a GPU; an emulated device has finished when a call returns."""
+    if memory == "cuda":
+        torch.cuda.synchronize()
 
 
 def entry_of(contender: Contender, flops: float, roof_us: Optional[float]) -> Dict[str, Any]:
@@ -185,6 +188,12 @@ def entry_of(contender: Contender, flops: float, roof_us: Optional[float]) -> Di
                      calls_per_graph=contender.calls, tflops=flops / us * 1e-6, max_error=contender.max_error)
         if roof_us:
             entry["of_roof"] = roof_us / us
+    if contender.turns:
+        entry["turns"] = contender.turns
+        entry.update({key: value for key in ("joules", "watts", "sm_mhz")
+                      for value in [alone.mean_of(contender, key)] if value is not None})
+        if "joules" in entry:
+            entry["tflop_per_joule"] = flops / entry["joules"] * 1e-12
     if contender.widths:
         entry["widths"] = contender.widths
     if contender.error is not None:
@@ -222,7 +231,8 @@ def run_cases(cases: List[Any], record: Dict[str, Any], options: argparse.Namesp
         print("\n".join([*lines(case, result), *([result["error"]] if "error" in result else []), *errors]), flush=True)
         if options.result:
             pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
-        torch.cuda.empty_cache()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
     return failed
 
 
@@ -244,6 +254,7 @@ def add_racing_options(parser: argparse.ArgumentParser) -> None:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_racing_options(parser)
+    alone.add_options(parser, seconds=1.5, load=0.5)
     parser.add_argument("--library", required=True, help="libwarpwright.so of a build")
     parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
     parser.add_argument("--device", default="cuda:0")

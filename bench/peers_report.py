@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Results of bench/dense_torch.py and bench/grouped_torch.py as Markdown: peers' times over ours, class by class.
+"""Results of bench/dense_torch.py and bench/grouped_torch.py as Markdown: peers' times over ours, class by class, and
+where contenders ran alone, the joules of a peer's call over ours.
 
   bench/peers_report.py RESULT.json [--at-most RATIO]     a ratio above RATIO is listed and left out of the means
 
@@ -16,10 +17,14 @@ DENSE = ((1, 32), (33, 128), (129, 512), (513, 2048), (2049, math.inf))
 GROUPED = ((1, 32), (33, 512), (513, math.inf))
 
 
+def fastest(case, recipe, starts):
+    """The fastest contender's entry; empty where none ran."""
+    return min((e for e in case["contenders"] if e["recipe"] == recipe and e["name"].startswith(starts) and "us" in e),
+               key=lambda e: e["us"], default={})
+
+
 def time_of(case, recipe, starts):
-    times = [e["us"] for e in case["contenders"]
-             if e["recipe"] == recipe and e["name"].startswith(starts) and "us" in e]
-    return min(times) if times else None
+    return fastest(case, recipe, starts).get("us")
 
 
 def ratios_of(case):
@@ -33,11 +38,14 @@ def ratios_of(case):
         for peer in ("DeepGEMM", "torch"):
             theirs = time_of(case, "row-column" if grouped and peer == "torch" else recipe, peer)
             ratios.update({f"{peer}, {recipe}{how}": theirs / us for how, us in ours.items() if theirs and us})
+            joules = [fastest(case, recipe, starts).get("joules") for starts in (peer, "auto " + recipe)]
+            if all(joules):
+                ratios[f"{peer}, {recipe}, joules"] = joules[0] / joules[1]
     ours = time_of(case, "block", "auto block")
     if grouped and ours:
         table = [us for peer, us in case.get("peers_us", {}).items() if peer.startswith("hpcops")]
         ratios.update({"table's hpc-ops, better recipe": min(table) / ours} if table else {})
-        ratios["of roof"] = case["roof_us"] / ours
+        ratios.update({"of roof": case["roof_us"] / ours} if case.get("roof_us") else {})
     return ratios
 
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loops beside torch: contenders alone with the energy of a call, on a clock and a counter of the test's own, and
+dense_torch.py and grouped_torch.py as programs on an emulated device.
+loops_test.py [libwarpwright.so] needs torch; without the library the programs are left out."""
+import contextlib
+import io
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+try:
+    import torch
+except ImportError:
+    torch = None
+LIBRARY = ""
+STEP_MS = 20.0  # of the counter
+CALLS = 20
+
+
+class Machine:
+    """A GPU of the test's own: replays take time and energy, and the counter moves in steps."""
+
+    def __init__(self):
+        self.now = self.energy = self.published = 0.0
+        self.ran = []
+
+    def replay(self, name, us, watts):
+        before = self.now // STEP_MS
+        self.ran.append(name)
+        self.now += us * CALLS * 1e-3
+        self.energy += watts * us * CALLS * 1e-6
+        if self.now // STEP_MS != before:
+            self.published = self.energy
+
+    def event(self, **_):
+        event = types.SimpleNamespace(at=0.0, seen=False)
+
+        def query():  # False once, so that the counter is read
+            event.seen, seen = True, event.seen
+            return seen
+
+        event.record = lambda: setattr(event, "at", self.now)
+        event.elapsed_time = lambda late: late.at - event.at
+        event.synchronize, event.query = lambda: None, query
+        return event
+
+    def contender(self, name, us, watts, config):
+        from loop import Contender  # pylint: disable=import-outside-toplevel
+        made = Contender(name, "block", None, None, config=config, calls=CALLS)
+        made.graph = types.SimpleNamespace(replay=lambda: self.replay(name, us, watts))
+        return made
+
+    def race(self, contenders, meter):
+        import alone  # pylint: disable=import-outside-toplevel
+        with mock.patch("torch.cuda.Event", self.event), mock.patch("alone.time.sleep"):
+            return alone.race_alone(contenders, 2, 0.1, 0.3, random.Random(3), meter)
+
+
+@unittest.skipUnless(torch, "no torch")
+class Alone(unittest.TestCase):
+    def test_each_contender_runs_alone_and_its_joules_are_its_own(self):
+        machine = Machine()
+        made = [machine.contender("auto block", 100.0, 700.0, "arch=sm90"),
+                machine.contender("DeepGEMM block", 125.0, 400.0, "DeepGEMM")]
+        meter = types.SimpleNamespace(joules=lambda: (machine.now * 1e-3, machine.published), sm_mhz=lambda: 1400.0)
+        clocks = machine.race(made, meter)
+        from alone import lines_of  # pylint: disable=import-outside-toplevel
+        from loop import entry_of  # pylint: disable=import-outside-toplevel
+        entries = [entry_of(contender, 7e9, None) for contender in made]
+        self.assertEqual([len(entry["turns"]) for entry in entries], [2, 2])
+        for entry, us, watts in zip(entries, (100.0, 125.0), (700.0, 400.0)):
+            self.assertAlmostEqual(entry["us"], us)
+            self.assertAlmostEqual(entry["watts"], watts)
+            self.assertAlmostEqual(entry["joules"], us * watts * 1e-6)
+            self.assertGreaterEqual(entry["turns"][0]["counted_seconds"], 0.3)
+        self.assertEqual(clocks, ["1400.0", "550.0"])
+        self.assertEqual(lines_of(entries), ["    alone: auto block 100.0 us 0.100 TFLOP/J; "
+                                             "DeepGEMM block 125.0 us 0.140 TFLOP/J (time 1.250, per joule 0.714)"])
+        changes = sum(one != other for one, other in zip(machine.ran[4:], machine.ran[5:]))
+        self.assertLessEqual(changes, 3)  # four turns
+
+    def test_without_a_counter_there_are_times_and_no_joules(self):
+        import alone  # pylint: disable=import-outside-toplevel
+        machine = Machine()
+        made = [machine.contender("auto block", 100.0, 700.0, "arch=sm90")]
+        meter = types.SimpleNamespace(joules=lambda: None, sm_mhz=lambda: None)
+        self.assertEqual(machine.race(made, meter), [])
+        self.assertEqual((made[0].us, alone.mean_of(made[0], "joules")), ([100.0, 100.0], None))
+
+    def test_power_needs_two_changes_of_the_counter(self):
+        import alone  # pylint: disable=import-outside-toplevel
+        self.assertIsNone(alone.watts_of([]))
+        self.assertIsNone(alone.watts_of([(0.0, 5.0), (0.1, 5.0), (0.2, 9.0)]))
+        self.assertAlmostEqual(alone.watts_of([(0.0, 5.0), (0.1, 6.0), (0.2, 6.0), (0.5, 8.0), (0.9, 8.0)]), 5.0)
+
+    def test_only_cases_of_the_power_limit_run_alone(self):
+        import loop  # pylint: disable=import-outside-toplevel
+        options = types.SimpleNamespace(alone_flops=1e11, alone_rounds=1, alone_load=1.0, alone_seconds=1.0, seconds=1.0,
+                                        replays=1, seed=0)
+        with mock.patch("loop.capture_all", lambda contenders, sets: contenders), \
+                mock.patch("loop.race", lambda *_: ["among others"]), \
+                mock.patch("alone.race_alone", lambda *_: ["alone"]):
+            for flops, way in ((9e10, "among others"), (1e11, "alone")):
+                self.assertEqual(loop.race_all([None], [], options, flops), [way])
+
+
+class Report(unittest.TestCase):
+    def test_a_peers_joules_over_ours_stand_beside_the_times(self):
+        import peers_report  # pylint: disable=import-outside-toplevel
+        ours = {"name": "auto block", "recipe": "block", "us": 100.0, "joules": 0.06}
+        peer = {"name": "DeepGEMM contiguous block", "recipe": "block", "us": 90.0, "joules": 0.05}
+        slow = {**peer, "name": "DeepGEMM masked block", "us": 95.0, "joules": 0.01}
+        found = peers_report.ratios_of({"m": 1, "n": 1, "k": 1, "contenders": [ours, slow, peer]})
+        self.assertAlmostEqual(found.pop("DeepGEMM, block"), 0.9)
+        self.assertAlmostEqual(found.pop("DeepGEMM, block, joules"), 0.05 / 0.06)
+        self.assertEqual(found, {})
+
+
+@unittest.skipUnless(torch, "no torch")
+class Programs(unittest.TestCase):
+    def run_program(self, name, cases, *flags):
+        if not LIBRARY:
+            self.skipTest("no library")
+        with tempfile.TemporaryDirectory() as folder:
+            file, result = pathlib.Path(folder) / "cases.json", pathlib.Path(folder) / "result.json"
+            file.write_text(json.dumps({"cases": cases}))
+            command = [sys.executable, "-B", str(ROOT / "bench" / name), "--library", LIBRARY, "--device", "emu:sm90",
+                       "--cases", str(file), "--result", str(result), *flags]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, " ".join(command) + "\n" + done.stdout + done.stderr)
+            return json.loads(result.read_text())["cases"]
+
+    def check_entries(self, cases, names):
+        for case in cases:
+            self.assertEqual([entry["name"] for entry in case["contenders"]], names)
+            for entry in case["contenders"]:
+                self.assertNotIn("error", entry)
+                self.assertGreater(entry["us"], 0)
+                self.assertLess(entry["max_error"], 0.1)
+
+    def test_dense_cases_run_on_an_emulated_device(self):
+        cases = [{"op": "dense", "m": 64, "n": 256, "k": 512}, {"op": "dense", "m": 1, "n": 128, "k": 256}]
+        self.check_entries(self.run_program("dense_torch.py", cases), ["auto block", "auto tensor", "auto bf16"])
+
+    def test_grouped_cases_run_on_an_emulated_device_and_those_of_one_config_are_left_out(self):
+        case = {"op": "grouped", "regime": "decode", "groups": 2, "n": 128, "k": 256, "tokens_per_group": [5, 0]}
+        found = self.run_program("grouped_torch.py", [case, {**case, "config": "variant=ragged"}], "--variants", "auto",
+                                 "--recipes", "block,tensor")
+        self.assertEqual(len(found), 1)
+        self.check_entries(found, ["auto block", "auto tensor"])
+
+
+if __name__ == "__main__":
+    LIBRARY = sys.argv.pop() if ".so" in pathlib.Path(sys.argv[-1]).name else ""
+    with contextlib.redirect_stdout(io.StringIO()):
+        unittest.main()
