@@ -171,8 +171,7 @@ Facts facts_of(const Session& session, int skipped) {
 }
 
 Result<void> check_options(const BenchOptions& options) {
-  if (is_fp8(options.out))
-    return failure(ErrorCode::invalid, "--out-dtype", "bf16, f16 or f32", name_of(options.out));
+  if (is_fp8(options.out)) return failure(ErrorCode::invalid, "--out-dtype", "bf16, f16 or f32", name_of(options.out));
   if (options.dtype == DType::f32) return failure(ErrorCode::invalid, "--dtype", "e4m3, bf16 or f16", "f32");
   if (!(options.seconds_per_case > 0) || !(options.seconds_total >= 0))
     return failure(ErrorCode::invalid, "--seconds", "a positive number",
@@ -181,6 +180,20 @@ Result<void> check_options(const BenchOptions& options) {
 }
 
 }  // namespace
+
+Result<Outcome> list_cases(const Suite& suite, const BenchOptions& options) {
+  int skipped = 0;
+  WW_TRY(const std::vector<BenchCase> cases, bench_cases(options, suite.op(), skipped));
+  Outcome outcome;
+  List list;
+  for (const BenchCase& one : cases) {
+    Fields fields = case_fields(one, suite.op());
+    outcome.text += to_json(fields) + "\n";
+    list.emplace_back(std::move(fields));
+  }
+  outcome.json = {{"method", options.command_line}, {"cases", std::move(list)}};
+  return outcome;
+}
 
 Result<Outcome> run_bench(const Suite& suite, const BenchOptions& options) {
   WW_CHECK(check_options(options));

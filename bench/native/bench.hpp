@@ -24,6 +24,7 @@ struct BenchOptions {
   DeviceOptions device_options;
 
   std::filesystem::path cases;  // JSON {"cases":[{"op":"dense","m","n","k"}]}; empty: the one case below
+  std::int64_t random = 0;      // instead: so many cases that `seed` draws (random_cases.hpp)
   std::int64_t min_m = 0;       // of the file's cases, those with at least this M
   std::int64_t m = 0, n = 0, k = 0;
   std::vector<std::int64_t> counts;  // rows of each group, or rows of K
@@ -63,6 +64,9 @@ class Suite;
 const Suite& dense_suite();
 const Suite& grouped_suite();
 const Suite& k_grouped_suite();
+
+/// Returns the cases that run_bench() would run, one a line and as the JSON of a case file. Runs nothing.
+Result<Outcome> list_cases(const Suite& suite, const BenchOptions& options);
 
 /// Runs the cases. Text: the table. JSON: device, driver, libraries, date, command, hash of the kernels' sources, and
 /// each case.

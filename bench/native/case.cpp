@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads case files. One row for each operation says which sizes its cases have.
+// Reads and writes case files. One row for each operation says which sizes its cases have.
 #include "bench/native/case.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/native/random_cases.hpp"
 #include "reference/group_layout.hpp"
 
 namespace ww::bench {
@@ -98,6 +99,20 @@ double BenchCase::flops() const {
   return 2 * products;
 }
 
+io::Fields case_fields(const BenchCase& bench_case, const std::string& op) {
+  io::Fields fields{{"op", op}};
+  for (const auto& [key, size] : shape_of(op).sizes) fields.emplace_back(key, bench_case.*size);
+  if (!bench_case.counts.empty()) {
+    io::List counts;
+    for (const std::int64_t count : bench_case.counts) counts.emplace_back(count);
+    fields.emplace_back("groups", bench_case.groups());
+    fields.emplace_back("tokens_per_group", std::move(counts));
+  }
+  if (!bench_case.regime.empty()) fields.emplace_back("regime", bench_case.regime);
+  if (bench_case.roof_us > 0) fields.emplace_back("roof_us", bench_case.roof_us);
+  return fields;
+}
+
 double table_us(const BenchCase& bench_case, const std::string& name) {
   const auto found = bench_case.peers_us.find(name);
   return found == bench_case.peers_us.end() ? 0 : found->second;
@@ -106,6 +121,7 @@ double table_us(const BenchCase& bench_case, const std::string& name) {
 Result<std::vector<BenchCase>> bench_cases(const BenchOptions& options, const std::string& op, int& skipped) {
   const CaseShape& shape = shape_of(op);
   skipped = 0;
+  if (options.random > 0) return random_cases(op, options.random, options.seed, options.dtype);
   std::vector<BenchCase> cases;
   if (options.cases.empty()) {
     WW_TRY(BenchCase one, case_of_flags(shape, options));

@@ -170,6 +170,7 @@ Fields DenseSuite::to_fields(const CaseResult& result) const {
                 {"out_dtype", name_of(result.out)},
                 {"scale", name_of(result.scale)},
                 {"buffer_sets", static_cast<std::int64_t>(result.sets)}};
+  if (!c.regime.empty()) fields.emplace_back("regime", c.regime);
   if (result.error) fields.emplace_back("error", result.error->message);
   List contenders;
   for (std::size_t i = 0; i < result.contenders.size(); ++i) {
@@ -218,6 +219,7 @@ void DenseSuite::add_summary(const std::vector<CaseResult>& results, const Facts
   const double table = geometric_mean(results, &CaseResult::vs_table_deepgemm);
   outcome.text += fmt::format("geometric means: cuBLASLt/ours {}, vs table's DeepGEMM {}; {} cases, {} skipped\n",
                               number(ratio, 3), number(table, 3), results.size(), facts.skipped);
+  add_classes(results, outcome);
   outcome.json.insert(outcome.json.end(), {{"cases", cases_of(*this, results)},
                                            {"geomean_ratio_to_cublaslt", measured_or_null(ratio)},
                                            {"geomean_vs_table_deepgemm", measured_or_null(table)},

@@ -10,9 +10,8 @@
 
 #include "bench/native/suite.hpp"
 #include "io/file.hpp"
-#include "jit/digest.hpp"
-#include "jit/embedded_headers.hpp"
 #include "jit/nvrtc.hpp"
+#include "runtime/source_hash.hpp"
 #if WARPWRIGHT_HAS_CUDA
 #include <cuda.h>
 #endif
@@ -25,13 +24,6 @@ constexpr const char* kMethod =
     "in another order each round, after 1.2 s of load; us = median of the replays (sustained); burst_us = one replay "
     "after 1 s of idling; operands from N(0,1), scales in [0.75, 1.25); A's block scales M-major, B's K-major";
 
-std::string source_hash() {
-  std::vector<std::string_view> fields;
-  for (const jit::EmbeddedHeader& header : jit::embedded_headers())
-    fields.insert(fields.end(), {header.name, header.text});
-  return "xxh3-128:" + jit::key_of(fields);
-}
-
 std::string built_with() {
 #if WARPWRIGHT_HAS_CUDA
   return fmt::format("CUDA headers {}.{}", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
@@ -39,6 +31,18 @@ std::string built_with() {
   return "no CUDA";
 #endif
 }
+
+/// The geometric mean and the least of figures; a figure of 0 was not measured.
+struct Means {
+  double sum = 0, least = 0;  // sum of logarithms
+  int count = 0;
+  void add(double figure) {
+    if (!(figure > 0)) return;
+    least = count == 0 ? figure : std::min(least, figure);
+    sum += std::log(figure), ++count;
+  }
+  double mean() const { return count == 0 ? 0 : std::exp(sum / count); }
+};
 
 /// Returns the compiler of kernels that come from no pack.
 std::string kernel_compiler() {
@@ -91,7 +95,7 @@ Fields facts_fields(const Facts& facts, const BenchOptions& options) {
           {"cublaslt", facts.cublaslt},
           {"date", facts.date},
           {"command", options.command_line},
-          {"source_hash", source_hash()},
+          {"source_hash", runtime::source_hash()},
           {"seed", options.seed},
           {"method", facts.device.emulated ? "one emulated run" : kMethod}};
 }
@@ -159,9 +163,40 @@ std::string contender_rows(const CaseResult& result) {
   return text;
 }
 
+void add_classes(const std::vector<CaseResult>& results, Outcome& outcome) {
+  std::vector<std::pair<std::string, std::vector<const CaseResult*>>> classes;
+  for (const CaseResult& result : results) {
+    if (result.bench_case.regime.empty()) continue;
+    const auto known = std::find_if(classes.begin(), classes.end(),
+                                    [&](const auto& one) { return one.first == result.bench_case.regime; });
+    if (known == classes.end()) classes.push_back({result.bench_case.regime, {&result}});
+    else known->second.push_back(&result);
+  }
+  List list;
+  for (const auto& [name, members] : classes) {
+    Means roof, ratio;
+    for (const CaseResult* member : members) {
+      const Contender* best = best_of_ours(*member);
+      if (best != nullptr) roof.add(member->bench_case.roof_us / best->measured.us);
+      ratio.add(member->ratio_to_cublaslt);
+    }
+    outcome.text += fmt::format("class {}: {} cases, {} of the roof (least {}), cuBLASLt/ours {} (least {})\n", name,
+                                members.size(), number(roof.mean(), 3), number(roof.least, 3), number(ratio.mean(), 3),
+                                number(ratio.least, 3));
+    list.emplace_back(Fields{{"class", name},
+                             {"cases", static_cast<std::int64_t>(members.size())},
+                             {"mean_of_roof", measured_or_null(roof.mean())},
+                             {"least_of_roof", measured_or_null(roof.least)},
+                             {"mean_ratio_to_cublaslt", measured_or_null(ratio.mean())},
+                             {"least_ratio_to_cublaslt", measured_or_null(ratio.least)}});
+  }
+  if (!list.empty()) outcome.json.emplace_back("classes", std::move(list));
+}
+
 void add_types(const Suite& suite, const std::vector<CaseResult>& results, const Facts& facts,
                const BenchOptions& options, Outcome& outcome) {
   outcome.text += fmt::format("{} cases, {} skipped\n", results.size(), facts.skipped);
+  add_classes(results, outcome);
   outcome.json.insert(outcome.json.end(), {{"dtype", name_of(options.dtype)},
                                            {"out_dtype", name_of(options.out)},
                                            {"scale", name_of(options.scale)},

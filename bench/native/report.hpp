@@ -61,6 +61,9 @@ std::string contender_rows(const CaseResult& result);
 void add_types(const Suite& suite, const std::vector<CaseResult>& results, const Facts& facts,
                const BenchOptions& options, Outcome& outcome);
 
+/// Adds the means of each class of cases (BenchCase::regime): share of the roof, and cuBLASLt's time over ours.
+void add_classes(const std::vector<CaseResult>& results, Outcome& outcome);
+
 List cases_of(const Suite& suite, const std::vector<CaseResult>& results);
 Outcome report(const Suite& suite, const std::vector<CaseResult>& results, const Facts& facts,
                const BenchOptions& options);

@@ -2,8 +2,7 @@
 // Versions: of the library, and of the sources of its kernels.
 #include "capi/status.hpp"
 #include "jit/build_facts.hpp"
-#include "jit/digest.hpp"
-#include "jit/embedded_headers.hpp"
+#include "runtime/source_hash.hpp"
 
 extern "C" {
 
@@ -14,13 +13,7 @@ int32_t ww_version_number(void) { return WW_C_VERSION_MAJOR * 10000 + WW_C_VERSI
 const char* ww_source_hash(void) {
   static const std::string* hash = nullptr;
   const ww_status status = ww::capi::guarded([] {
-    static const std::string made = [] {
-      std::vector<std::string_view> fields;
-      for (const ww::jit::EmbeddedHeader& header : ww::jit::embedded_headers())
-        fields.insert(fields.end(), {header.name, header.text});
-      return "xxh3-128:" + ww::jit::key_of(fields);
-    }();
-    hash = &made;
+    hash = &ww::runtime::source_hash();
     return WW_OK;
   });
   return status == WW_OK ? hash->c_str() : "";

@@ -40,7 +40,9 @@ struct Flags {
   Flag offsets, indptr, starts, counts, row_ids, masked;  // the arrays of the groups from files instead
   bool zero_outside = false, accumulate = false;
 
-  Flag cases, min_m, variants, result;      // bench: files and configs; prepare takes --cases too
+  Flag cases, min_m, variants, result;  // bench: files and configs; prepare takes --cases too
+  Flag random;                          // cases that a seed draws
+  bool dry_run = false;
   Flag cublaslt, peer_candidates, replays;  // the other library, how often
   Flag seconds, seconds_total, pdl;         // of a case, of all
   bool no_peers = false, no_burst = false;

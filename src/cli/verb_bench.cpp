@@ -41,8 +41,12 @@ Result<void> check_cases_flags(const Flags& flags) {
                                        {&flags.counts, "--counts"},
                                        {&flags.row_ids, "--row-ids"},
                                        {&flags.masked, "--masked"}})
-    if (flags.cases && *flag)
-      return failure(ErrorCode::invalid, argument, "nothing beside --cases, which has the sizes", quoted(**flag));
+    if ((flags.cases || flags.random) && *flag)
+      return failure(ErrorCode::invalid, argument,
+                     fmt::format("nothing beside {}, which has the sizes", flags.cases ? "--cases" : "--random"),
+                     quoted(**flag));
+  if (flags.cases && flags.random)
+    return failure(ErrorCode::invalid, "--random", "nothing beside --cases", quoted(*flags.random));
   if (flags.min_m && !flags.cases) return failure(ErrorCode::invalid, "--min-m", "--cases with it", "no --cases");
   for (const auto& [flag, argument] :
        {std::pair{&flags.cublaslt, "--cublaslt"}, {&flags.peer_candidates, "--peer-candidates"}})
@@ -73,6 +77,9 @@ Result<BenchOptions> bench_options(const Request& request, const Flags& flags) {
   options.burst = !flags.no_burst;
   options.cublaslt = flags.cublaslt.value_or("");
   options.command_line = flags.command_line;
+  if (flags.random) {
+    WW_TRY(options.random, parse_integer(*flags.random, "--random", 1, 10'000));
+  }
   if (flags.min_m) {
     WW_TRY(options.min_m, parse_integer(*flags.min_m, "--min-m", 0));
   }
@@ -143,7 +150,7 @@ Result<Outcome> run_bench_gemm(const Flags& flags) {
   WW_CHECK(check_gemm(problem));
   WW_TRY(BenchOptions options, options_of(asked, flags));
   options.m = problem.m, options.n = problem.n, options.k = problem.k;
-  return run_bench(dense_suite(), options);
+  return flags.dry_run ? list_cases(dense_suite(), options) : run_bench(dense_suite(), options);
 }
 
 Result<Outcome> run_bench_grouped(const Flags& flags) {
@@ -156,7 +163,7 @@ Result<Outcome> run_bench_grouped(const Flags& flags) {
                    quoted(to_text(check.problem.epilogue)));
   WW_TRY(BenchOptions options, options_of(asked, flags));
   options.n = check.problem.n, options.k = check.problem.k, options.counts = check.groups.counts;
-  return run_bench(grouped_suite(), options);
+  return flags.dry_run ? list_cases(grouped_suite(), options) : run_bench(grouped_suite(), options);
 }
 
 Result<Outcome> run_bench_k_grouped(const Flags& flags) {
@@ -169,7 +176,7 @@ Result<Outcome> run_bench_k_grouped(const Flags& flags) {
   options.dtype = problem.a, options.out = problem.d, options.scale = problem.scale;
   options.m = problem.m, options.n = problem.n;
   for (const auto& product : asked.operation->products()) options.counts.push_back(product.k);
-  return run_bench(k_grouped_suite(), options);
+  return flags.dry_run ? list_cases(k_grouped_suite(), options) : run_bench(k_grouped_suite(), options);
 }
 
 }  // namespace ww::cli

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/native/random_cases.hpp"
 #include "bench/native/suite.hpp"
 #include "reference/element.hpp"
 
@@ -228,6 +229,78 @@ TEST(Bench, BadOptionsAreRefusedBeforeAnythingRuns) {
   EXPECT_EQ(argument_of([](auto& o) { o.cases = "/no/such/file"; }), "--cases");
   EXPECT_EQ(argument_of([](auto& o) { o.variants = "best:0"; }), "--variants, best");
   EXPECT_EQ(argument_of([](auto& o) { o.variants = "stages=many"; }), "config, key stages");
+}
+
+TEST(RandomCases, ASeedGivesTheSameCasesAndAPrefixOfThem) {
+  for (const char* op : {"dense", "grouped"}) {
+    const auto many = random_cases(op, 30, 7, DType::e4m3).value(), few = random_cases(op, 11, 7, DType::e4m3).value();
+    const auto other = random_cases(op, 30, 8, DType::e4m3).value();
+    int differing = 0;
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      if (i < few.size()) {
+        EXPECT_EQ(to_json(case_fields(many[i], op)), to_json(case_fields(few[i], op))) << op << ' ' << i;
+      }
+      differing += to_json(case_fields(many[i], op)) != to_json(case_fields(other[i], op));
+    }
+    EXPECT_EQ(differing, 30) << op;
+  }
+}
+
+TEST(RandomCases, RowsAreThoseOfTheirClass) {
+  struct Bounds {
+    const char* name;
+    double dense[2], group[2];
+  };
+  const Bounds bounds[] = {
+      {"decode", {1, 64}, {0, 34}}, {"middle", {65, 1024}, {32, 516}}, {"large", {1025, 16384}, {700, 8200}}};
+  const auto dense = random_cases("dense", 300, 1, DType::bf16).value();
+  for (const BenchCase& one : dense) {
+    const Bounds& b = *std::find_if(bounds, bounds + 3, [&](const Bounds& x) { return one.regime == x.name; });
+    EXPECT_GE(one.m, b.dense[0]);
+    EXPECT_LE(one.m, b.dense[1]);
+    EXPECT_EQ(one.n % 16 + one.k % 64, 0);
+    EXPECT_GT(one.roof_us, 0);
+  }
+  const auto grouped = random_cases("grouped", 300, 1, DType::e4m3).value();
+  for (const BenchCase& one : grouped) {
+    const Bounds& b = *std::find_if(bounds, bounds + 3, [&](const Bounds& x) { return one.regime == x.name; });
+    const double mean = static_cast<double>(one.rows()) / static_cast<double>(one.groups());
+    EXPECT_GE(mean, b.group[0]);
+    EXPECT_LE(mean, b.group[1]);
+  }
+  EXPECT_EQ(random_cases("k-grouped", 1, 1, DType::bf16).error().argument, "--random");
+}
+
+/// A listed case is one that --cases reads: the loops in Python take it from there.
+TEST_F(CaseFile, RandomCasesThatAreListedAreReadAgain) {
+  for (const Suite* suite : {&dense_suite(), &grouped_suite()}) {
+    BenchOptions options;
+    options.random = 9, options.seed = 5;
+    const Outcome listed = list_cases(*suite, options).value();
+    const auto again = read(to_json(listed.json), 0, suite->op());
+    ASSERT_TRUE(again) << again.error().message;
+    std::string text;
+    for (const BenchCase& one : *again) text += to_json(case_fields(one, suite->op())) + "\n";
+    EXPECT_EQ(text, listed.text);
+  }
+}
+
+/// A roof of 50 us and times of 100, 200 and 400 us: 0.5, 0.25 and 0.125 of it.
+TEST(Report, MeansAreOfEachClassOfCases) {
+  std::vector<CaseResult> results;
+  for (const auto& [name, us] : {std::pair{"decode", 100.0}, {"large", 400.0}, {"decode", 200.0}, {"", 1.0}}) {
+    CaseResult result;
+    result.bench_case = {.m = 1, .n = 1, .k = 1, .regime = name, .roof_us = 50};
+    result.contenders.emplace_back();
+    result.contenders[0].ours = true, result.contenders[0].measured.us = us;
+    result.ratio_to_cublaslt = us / 100;
+    results.push_back(std::move(result));
+  }
+  Outcome outcome;
+  add_classes(results, outcome);
+  EXPECT_EQ(outcome.text,
+            "class decode: 2 cases, 0.354 of the roof (least 0.250), cuBLASLt/ours 1.414 (least 1.000)\n"
+            "class large: 1 cases, 0.125 of the roof (least 0.125), cuBLASLt/ours 4.000 (least 4.000)\n");
 }
 
 }  // namespace

@@ -178,6 +178,10 @@ class Flags(unittest.TestCase):
                 ("--ks", "bench", "k-grouped", "--ks", "3,4", "--cases", "x"),
                 ("--offsets", "prepare", "grouped", "--offsets", "x.npy", "--cases", "x"),
                 ("--min-m", "bench", *small, "--min-m", "5"),
+                ("--m", "bench", *small, "--random", "3"), ("--rows", "bench", "grouped", "--rows", "3", "--random", "3"),
+                ("--random", "bench", "gemm", "--random", "3", "--cases", "x"),
+                ("--random", "bench", "gemm", "--random", "0", "--dry-run"),
+                ("--random", "bench", "k-grouped", "--random", "3"),
                 ("--cublaslt", "bench", *small, "--no-peers", "--cublaslt", "x.so")):
             with self.subTest(arguments=arguments):
                 status, error = error_of(*arguments)

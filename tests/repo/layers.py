@@ -59,7 +59,7 @@ ARROWS: Dict[str, str] = {
     "src/operations": "core config host src/config src/reference src/io src/ops",
     "src/check": "config host src/host src/config src/reference src/jit src/runtime src/operations",
     "src/facts": "config host src/io src/operations src/check",
-    "src/capi": "config host warpwright.h src/host src/io src/jit src/facts",
+    "src/capi": "config host warpwright.h src/host src/io src/jit src/runtime src/facts",
     "bench/native": "core host src/host src/config src/reference src/io src/measure src/jit src/runtime src/ops "
                     "src/operations",
     "src/cli": "core config host src/host src/config src/reference src/io src/layout src/measure src/jit "
