@@ -20,6 +20,7 @@ CheckReport check_launch(const P& params, const Shape& shape, std::vector<Memory
   request.params_bytes = sizeof(P);
   request.memory = memory;
   request.cross_cta = shape.cross_cta;
+  request.pdl = shape.pdl;
   return check(model, entry, request, options, shape.sms);
 }
 

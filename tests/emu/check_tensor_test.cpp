@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker's rules of tcgen05, each by a kernel that is legal and the same kernel with one mistake.
-#include "sm100_harness.hpp"
+#include "umma_kernel.hpp"
 
 namespace ww::emu::test {
 namespace {
-
-using arch::sm100::MatrixSwizzle;
-using arch::sm100::MmaInstruction;
-
-constexpr u32 kFull = 16, kEmpty = 24, kOther = 32, kA = 1024, kB = 1024 + 4096, kScales = kB + 8192;
-constexpr Shape kCta{.threads = 160, .shared_bytes = 16384};
-constexpr Shape kPair{.threads = 160, .grid = 2, .cluster = 2, .shared_bytes = 16384};
-constexpr u32 kColumns = 64;
 
 /// What to leave out or to do instead.
 enum class Slip {
@@ -36,42 +28,6 @@ enum class Slip {
   count,        // the release barrier expects one arrival more than come
   overlap,      // another accumulator begins in the columns of the live one
 };
-
-u64 descriptor(u32 address) { return arch::sm100::make_descriptor({address}, MatrixSwizzle::none, 2048, 128).bits; }
-u64 descriptor_b(u32 address) { return arch::sm100::make_descriptor({address}, MatrixSwizzle::none, 1024, 128).bits; }
-arch::UmmaCall mma_of(u32 d, int n, bool accumulate, CtaGroup group = CtaGroup::one) {
-  MmaInstruction i{.a = MmaFormat::bf16, .b = MmaFormat::bf16, .m = group == CtaGroup::pair ? 256 : 128, .n = n};
-  return {.kind = MmaKind::f16,
-          .group = group,
-          .accumulate = accumulate,
-          .instruction = arch::sm100::encode(i).bits,
-          .d = d,
-          .a = descriptor(shared_base() + kA),
-          .b = descriptor_b(shared_base() + kB)};
-}
-/// An MMA of FP8 operands onto D, with the shape of mma_of().
-arch::UmmaCall other_kind(u32 d, int n) {
-  arch::UmmaCall call = mma_of(d, n, true);
-  const MmaInstruction i{.kind = MmaKind::f8f6f4, .a = MmaFormat::e4m3, .b = MmaFormat::e4m3, .m = 128, .n = n};
-  call.kind = i.kind, call.instruction = arch::sm100::encode(i).bits;
-  return call;
-}
-
-void init_barriers(u32 releases) {
-  if (thread_index() != 0) return;
-  t().mbarrier_init(shared_base() + kFull, 1, here());
-  t().mbarrier_init(shared_base() + kEmpty, releases, here());
-  t().mbarrier_init(shared_base() + kOther, 1, here());
-  t().fence(arch::Fence::mbarrier_init, here());
-}
-void write_operands(bool fence) {
-  for (u32 at = kA + 16 * thread_index(); at < kScales + 512; at += 160 * 16)
-    std::memset(t().shared_access(shared_base() + at, 16, arch::Access::write, arch::kWeak, here()), 0, 16);
-  if (fence) t().fence(arch::Fence::proxy_async_shared, here());
-}
-void wait_for(u32 barrier, u32 parity, Site site = here()) {
-  t().mbarrier_wait(shared_base() + barrier, parity, arch::kAcquireCta, site);
-}
 
 constexpr int kTiles = 3;
 

@@ -48,6 +48,7 @@ struct Shape {
   u32 threads = 128, grid = 1, cluster = 1, shared_bytes = 4096;
   bool cross_cta = false;
   int sms = 16;
+  bool pdl = false;  // the launch may start before the one before it has ended; only check_launch() has it
 };
 
 /// Launches `kKernel(const P&)`.
