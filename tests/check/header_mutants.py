@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import mutation
+from blackwell_mutants import BLACKWELL_MUTANTS
 from kernel_families import BLACKWELL_FAMILIES, FAMILIES
 
 MUTANTS = [  # name, header, old, new, rules
@@ -295,163 +296,6 @@ CHECKED_MUTANTS = [  # the same, and the family of kernels
     ("ragged: list of groups read behind a shuffle", "scheduler/ragged_tiles.hpp",
      "    arch::warp::sync();\n", "", "data-race", "ragged, several CTAs of an SM"),
 ]
-# The same, of Blackwell's pipelines, mainloops and kernels.
-BLACKWELL_MUTANTS = [
-    ("blackwell: accumulator read before its MMAs are complete", "pipeline/accumulator_pipeline.hpp",
-     "    if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);\n", "",
-     "data-race tensor-memory tensor-fence uninitialised-read accumulator-in-flight", "blackwell, one accumulator"),
-    ("blackwell: accumulator overwritten before it is read", "pipeline/accumulator_pipeline.hpp",
-     "    wait_empty();\n    arch::umma::fence_after();\n", "    arch::umma::fence_after();\n",
-     "data-race tensor-fence arrival-underflow phase-misuse", "blackwell, one accumulator"),
-    # tcgen05.commit contains the first of both fences, and the rule asks for none behind a wait for it.
-    ("blackwell: no fence behind the wait for an accumulator", "pipeline/accumulator_pipeline.hpp",
-     "state_.parity);\n    arch::umma::fence_after();\n    return next_stage();\n  }\n  /// Releases",
-     "state_.parity);\n    return next_stage();\n  }\n  /// Releases", "-", "blackwell, one accumulator"),
-    ("blackwell: no fence behind the wait for an accumulator's readers", "pipeline/accumulator_pipeline.hpp",
-     "    wait_empty();\n    arch::umma::fence_after();\n", "    wait_empty();\n", "tensor-fence",
-     "blackwell, one accumulator"),
-    ("blackwell: no fence before an accumulator's release", "pipeline/accumulator_pipeline.hpp",
-     "    arch::umma::fence_before();\n    arch::warp::sync();  // one lane's", "    arch::warp::sync();  // one lane's",
-     "tensor-fence", "blackwell, one accumulator"),
-    # wait::ld is .aligned: lane 0 arrives behind the loads of all lanes.
-    ("blackwell: accumulator released without syncwarp", "pipeline/accumulator_pipeline.hpp",
-     "    arch::warp::sync();  // one lane's arrival stands for the loads of all 32\n", "", "-",
-     "blackwell, one accumulator"),
-    ("blackwell: accumulator released before wait::ld", "mainloop/sm100/accumulator_reads.hpp",
-     "    arch::tensor::wait_load(values);\n", "", "accumulator-in-flight data-race", "blackwell, one accumulator"),
-    ("blackwell: accumulator not released", "mainloop/sm100/mainloop.hpp",
-     "      consumer.accumulators.consumer_release(sum);\n", "", "deadlock", "blackwell, one accumulator"),
-    ("blackwell: partial accumulator not released", "mainloop/sm100/mainloop.hpp",
-     "        consumer.accumulators.consumer_release(partial);\n", "", "deadlock", "blackwell, block scales, pair"),
-    ("blackwell: a pair's accumulator released at home", "pipeline/accumulator_pipeline.hpp",
-     "static_cast<u32>(leader_of(kGroup, rank_)));", "static_cast<u32>(rank_));", "deadlock arrival-underflow",
-     "blackwell, bf16, pair"),
-    ("blackwell: a pair's accumulator waited for at CTA scope", "pipeline/accumulator_pipeline.hpp",
-     "arch::mbarrier::wait_cluster(empty(barriers_, state_.index), state_.parity)",
-     "arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity)", "data-race tensor-fence",
-     "blackwell, bf16, pair"),
-    ("blackwell: a pair's accumulator committed to one CTA", "pipeline/accumulator_pipeline.hpp",
-     "mask_of_group(kGroup, rank_));", "static_cast<u16>(1u << rank_));", "deadlock", "blackwell, bf16, pair"),
-    ("blackwell: accumulator committed to the operands' barrier", "mainloop/sm100/mainloop.hpp",
-     "      accumulators_.producer_commit(acc);\n",
-     "      pipeline_.consumer_release({acc.index % kConfig.sm90.stages, {}});\n",
-     "deadlock arrival-underflow stage-reuse", "blackwell, one accumulator"),
-    ("blackwell: no wait for a stage", "pipeline/stage_ring.hpp",
-     "    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);\n", "",
-     "data-race uninitialised-read stage-reuse", "blackwell, bf16, pair"),
-    ("blackwell: no wait for an empty stage", "pipeline/umma_pipeline.hpp",
-     "    if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n", "",
-     "stage-reuse arrival-underflow data-race", "blackwell, bf16, pair"),
-    ("blackwell: stage not released", "mainloop/sm100/mainloop.hpp", "        pipeline_.consumer_release(stage);\n", "",
-     "deadlock", "blackwell, bf16, pair"),
-    ("blackwell: stage released before its MMAs are issued", "mainloop/sm100/mainloop.hpp",
-     "        const int s = static_cast<int>(stage.index);\n",
-     "        const int s = static_cast<int>(stage.index);\n        pipeline_.consumer_release(stage);\n",
-     "stage-reuse arrival-underflow data-race", "blackwell, one accumulator"),
-    ("blackwell: stage released to the leader alone", "pipeline/umma_pipeline.hpp",
-     "empty(barriers_, stage.index), release_);",
-     "empty(barriers_, stage.index), static_cast<u16>(1u << arch::cluster_rank()));", "deadlock transaction-count stage-reuse",
-     "blackwell, bf16, pair"),
-    ("blackwell: a pair expects the bytes of one CTA", "pipeline/umma_arrivals.hpp",
-     "return bytes * static_cast<u32>(arch::ctas_of(group));", "return bytes;", "transaction-count",
-     "blackwell, bf16, pair"),
-    ("blackwell: both CTAs of a pair expect bytes", "pipeline/umma_pipeline.hpp", "    if (leads_) arch::mbarrier",
-     "    arch::mbarrier", "transaction-count deadlock phase-misuse arrival-underflow stage-reuse",
-     "blackwell, bf16, pair"),
-    ("blackwell: bytes of a pair counted by each CTA", "pipeline/umma_pipeline.hpp", "full(leaders_, state_.index)",
-     "full(barriers_, state_.index)", "transaction-count deadlock", "blackwell, bf16, pair"),
-    ("blackwell: pairs multicast B to their own row", "mainloop/stage_loads.hpp",
-     "else return pipeline::mask_of_places(kCluster, kCtas, self);",
-     "else return pipeline::mask_of_row(kCluster, self.y, self.z);",
-     "transaction-count deadlock stage-reuse data-race", "blackwell, 4x2 in pairs"),
-    ("blackwell: a pair counts the releases of its CTAs", "pipeline/umma_arrivals.hpp",
-     "return shape.m / arch::ctas_of(group) + shape.n - 1;", "return shape.m + shape.n - 1;", "deadlock",
-     "blackwell, bf16, pair"),
-    ("blackwell: the leader leaves before the epilogue of its peer has arrived", "mainloop/sm100/mainloop.hpp",
-     "      if (leads_) accumulators_.producer_tail();\n", "", "-", "blackwell, bf16, pair"),  # free() synchronises
-    # The warp that frees them has waited for the accumulators' readers, in a pair for those of both CTAs.
-    ("blackwell: columns freed before they are read", "mainloop/sm100/mainloop.hpp",
-     "    if constexpr (kCluster.size() > 1) arch::cluster::sync();\n    else arch::named_barrier::sync_cta();\n"
-     "    arch::umma::fence_after();\n    if (arch::warp_index() != warp) return;\n",
-     "    arch::umma::fence_after();\n    if (arch::warp_index() != warp) return;\n",
-     "-", "blackwell, one accumulator"),
-    ("blackwell: a pair's columns freed without its other CTA", "mainloop/sm100/mainloop.hpp",
-     "    if constexpr (kCluster.size() > 1) arch::cluster::sync();\n    else arch::named_barrier::sync_cta();\n",
-     "    arch::named_barrier::sync_cta();\n", "tensor-memory exited-cta", "blackwell, bf16, pair"),
-    ("blackwell: columns never freed", "mainloop/sm100/mainloop.hpp",
-     "    arch::tensor::dealloc<kGroup>(accumulators(base), tensor_columns(kConfig));\n", "", "tensor-memory",
-     "blackwell, one accumulator"),
-    ("blackwell: address of tensor memory read before it is published", "mainloop/sm100/mainloop.hpp",
-     "    arch::umma::fence_before();\n    arch::named_barrier::sync_cta();\n    arch::umma::fence_after();\n  }\n",
-     "  }\n", "data-race tensor-memory uninitialised-read", "blackwell, one accumulator"),
-    ("blackwell: the first MMA of a tile adds to the tile before", "mainloop/sm100/mainloop.hpp",
-     "Loads::shared_b(base_)(_, _, s), k != 0);", "Loads::shared_b(base_)(_, _, s), true);",
-     "uninitialised-read wrong-result", "blackwell, one accumulator"),
-    ("blackwell: scales released before they are read", "mainloop/sm100/mainloop.hpp",
-     "        const StageScales<Scales, kMmaBlocks> factors",
-     "        consumer.scales.consumer_release(scales);\n        const StageScales<Scales, kMmaBlocks> factors",
-     "data-race stage-reuse arrival-underflow", "blackwell, block scales, pair"),
-    ("blackwell: scales committed without syncwarp", "pipeline/scale_pipeline.hpp",
-     "    arch::warp::sync();  // one lane's arrival stands for the stores of all 32\n", "", "data-race",
-     "blackwell, block scales, pair"),
-    # Scales that the tensor core applies.
-    ("blackwell: columns of scales overwritten while MMAs read them", "mainloop/sm100/scaled_mainloop.hpp",
-     "        arch::mbarrier::wait(done, set_.parity);  // the MMAs that read this set are complete\n", "",
-     "data-race arrival-underflow", "blackwell, mx"),
-    ("blackwell: one set of columns of scales", "mainloop/sm100/scaled_mainloop.hpp",
-     "set_.index * (kColumnsA + kColumnsB)", "0 * (kColumnsA + kColumnsB)", "data-race", "blackwell, mx"),
-    ("blackwell: a set of columns of scales not committed", "mainloop/sm100/scaled_mainloop.hpp",
-     "        arch::umma::commit<kGroup>(done);\n", "", "deadlock", "blackwell, nv, pair"),
-    ("blackwell: scales of B copied onto those of A", "mainloop/sm100/scaled_mainloop.hpp",
-     "scale_b = scale_a + kColumnsA; ", "scale_b = scale_a; ", "data-race", "blackwell, mx"),
-    ("blackwell: scales copied behind the MMAs", "mainloop/sm100/scaled_mainloop.hpp",
-     "        copy_scales(stage, scale_a, scale_b);\n        const int s = static_cast<int>(stage.index);\n",
-     "        const int s = static_cast<int>(stage.index);\n        if (k != 0) copy_scales(stage, scale_a, scale_b);\n",
-     "uninitialised-read", "blackwell, mx"),
-    ("blackwell: stage released before its scales are copied", "mainloop/sm100/scaled_mainloop.hpp",
-     "        copy_scales(stage, scale_a, scale_b);\n",
-     "        pipeline_.consumer_release(stage);\n        copy_scales(stage, scale_a, scale_b);\n",
-     "stage-reuse arrival-underflow data-race", "blackwell, mx"),
-    ("blackwell: bytes of scales not expected", "mainloop/stage_loads.hpp",
-     "pipeline.producer_acquire(kStageBytes + Others::kBytes, token)", "pipeline.producer_acquire(kStageBytes, token)",
-     "transaction-count", "blackwell, mx"),
-    ("blackwell: a pair's scales counted by each CTA", "mainloop/sm100/scaled_mainloop.hpp",
-     "conditional_t<kConfig.sm100.pair, atom::TmaPairLoadAtom, atom::TmaLoadAtom>;",
-     "conditional_t<false, atom::TmaPairLoadAtom, atom::TmaLoadAtom>;", "transaction-count deadlock invalid-operation",
-     "blackwell, nv, pair"),
-    ("blackwell: barriers of the sets of scales not initialised", "mainloop/sm100/scaled_mainloop.hpp",
-     "set < kScaleSets; ++set) arch::mbarrier::init", "set < 1; ++set) arch::mbarrier::init",
-     "phase-misuse uninitialised-read deadlock", "blackwell, mx"),
-    ("blackwell: all chunks of a stage from the first", "mainloop/sm100/scaled_mainloop.hpp",
-     "copy_chunk(to_a + kScaleChunkColumns * chunk, from", "copy_chunk(to_a, from", "uninitialised-read data-race",
-     "blackwell, nv, pair"),
-    # Cluster launch control.
-    ("blackwell: answer of launch control read before it has come", "pipeline/clc_pipeline.hpp",
-     "    arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);\n    const arch::clc::Answer",
-     "    const arch::clc::Answer", "data-race uninitialised-read proxy-fence", "blackwell, launch control, pair"),
-    ("blackwell: answer of launch control overwritten before it is read", "pipeline/clc_pipeline.hpp",
-     "    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n    if (arch::warp::elect())",
-     "    if (arch::warp::elect())", "stage-reuse arrival-underflow data-race phase-misuse transaction-count",
-     "blackwell, launch control, pair"),
-    ("blackwell: answer of launch control read without a proxy fence", "pipeline/clc_pipeline.hpp",
-     "    arch::fence::proxy_async_shared();  // the next answer overwrites these bytes through the async proxy\n", "",
-     "proxy-fence stage-reuse", "blackwell, launch control, pair"),
-    ("blackwell: answer of launch control not announced", "scheduler/cluster_launch_control.hpp",
-     "      if (arch::lane_index() == 0) told.consumer_announce();\n", "", "deadlock transaction-count",
-     "blackwell, launch control, pair"),
-    ("blackwell: launch control asked by every CTA", "scheduler/cluster_launch_control.hpp",
-     "      if (arch::cluster_rank() == 0) asked.producer_fetch();\n", "      asked.producer_fetch();\n",
-     "invalid-operation deadlock arrival-underflow transaction-count", "blackwell, launch control, pair"),
-    ("blackwell: answers of launch control released at home", "pipeline/clc_pipeline.hpp",
-     "arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, state_.index), 0);",
-     "arch::mbarrier::arrive_if(arrives, empty(barriers_, state_.index));", "deadlock arrival-underflow transaction-count",
-     "blackwell, launch control, pair"),
-    ("blackwell: releases of one CTA's answers counted", "pipeline/clc_pipeline.hpp", "1, kConsumerWarps * kCtas);",
-     "1, kConsumerWarps);", "arrival-underflow stage-reuse data-race", "blackwell, launch control, 4x4"),
-    ("blackwell: answers of launch control read without syncwarp", "pipeline/clc_pipeline.hpp",
-     "    arch::warp::sync();  // one lane's arrival stands for the reads of all 32\n", "", "stage-reuse data-race proxy-fence",
-     "blackwell, launch control, pair"),
-]
 # What a launch leaves behind: run by `warpwright check` with these flags, one launch in one schedule.
 DYNAMIC = "gemm --m 512 --n 128 --k 64 --dtype bf16 --tile 64x64 --tile-scheduler dynamic --sms 2"
 STREAM_K = "gemm --m 128 --n 128 --k 1024 --dtype bf16 --tile 128x128 --tile-scheduler stream-k --sms 3"
@@ -533,10 +377,12 @@ def run(test, environment):
     return (None, why) if status is None else ("" if status == 0 else out, "")
 
 
-def run_check(family):
+def run_check(family, rules):
+    verify = ["--verify"] if rules in ("-", "wrong-value") else []  # elsewhere a wrong value would come before its cause
+
     def runner(_, program, compiler, work):
         wrapper = mutation.write_wrapper(work, compiler, work / "include")
-        status, report = mutation.check(program, {**FAMILIES, **BLACKWELL_FAMILIES}[family], work, wrapper, 50, 0, 300)
+        status, report = mutation.check(program, {**FAMILIES, **BLACKWELL_FAMILIES}[family], work, wrapper, 50, 0, 300, verify)
         if status not in (0, 1) or status == 1 and not report.get("findings"):
             return None, str(report)[-2000:]
         return "".join(f"    {one['rule']} in {one.get('space', '')}\n" for one in report["findings"]), ""
@@ -569,7 +415,7 @@ def main():
     every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]
     every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
     every += [(run_grouped, epilogue_test, mutant) for mutant in GROUPED_EPILOGUE_MUTANTS]
-    every += [(run_check(family), program, mutant) for *mutant, family in CHECKED_MUTANTS + BLACKWELL_MUTANTS]
+    every += [(run_check(family, mutant[-1]), program, mutant) for *mutant, family in CHECKED_MUTANTS + BLACKWELL_MUTANTS]
     every += [(run_sequence(flags), program, mutant) for *mutant, flags in SEQUENCE_MUTANTS]
     every = [job for job in every if part in job[2][0]]
     if not every:

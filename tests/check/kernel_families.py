@@ -84,7 +84,7 @@ FAMILIES = {  # name: arguments
     "epilogue, SwiGLU":
         "gemm --m 200 --n 144 --k 272 --tile 128x64 --stages 2 --epilogue 'swiglu(acc)'",
     "epilogue, split-K":
-        "gemm --m 100 --n 136 --k 912 --config "
+        "gemm --m 150 --n 136 --k 912 --config "
         "tile=64x64x128,cluster=1x1x2,tile_scheduler=split-k,split=2,stages=2 --sms 4 --epilogue "
         "'row_sum(acc*alpha + beta*c, out0)'",
     "contiguous":
@@ -201,5 +201,32 @@ BLACKWELL_FAMILIES = {
     "blackwell, K groups, pair":
         "k-grouped --m 200 --n 136 --ks 70,0,1,200,64,0 --encoding starts-counts --config "
         "tile=128x128x64,cluster=2x1,pair=1,stages=2",
+    "blackwell, mx, contiguous":
+        "grouped --n 136 --k 656 --rows 3,0,130,1 --encoding indptr --variant contiguous --scale mx --dtype e4m3 "
+        "--config tile=128x64x128,cluster=2x1,stages=2 --sms 4",
+    "blackwell, nv, masked":
+        "grouped --n 136 --k 1152 --rows 5,0,130 --encoding masked --variant masked --scale nv --dtype e2m1 --config "
+        "tile=128x96x256,stages=2 --sms 2",
+    "blackwell, mx, K groups, pair":
+        "k-grouped --m 300 --n 264 --ks 128,0,384,256 --encoding starts-counts --scale mx --dtype e4m3 --config "
+        "tile=128x256x128,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, nv, K groups":
+        "k-grouped --m 200 --n 136 --ks 256,0,1280,256 --scale nv --dtype e2m1 --accumulate --config "
+        "tile=128x64x256,stages=4 --sms 2",
+    "blackwell, quantise to mxfp8":
+        "gemm --m 300 --n 288 --k 200 --dtype bf16 --out-dtype e4m3 --config tile=128x128x64,stages=2 --sms 2 "
+        "--epilogue 'quantise_mx(gelu(acc + bias))'",
+    "blackwell, mx, quantise to mxfp4, pair":
+        "gemm --m 300 --n 576 --k 400 --batch 2 --scale mx --dtype e4m3 --out-dtype e2m1 --config "
+        "tile=128x256x128,cluster=2x1,pair=1,stages=2 --sms 2 --epilogue 'quantise_mx(swiglu(acc))'",
+    "blackwell, nv, quantise to nvfp4":
+        "gemm --m 300 --n 288 --k 1152 --scale nv --dtype e2m1 --out-dtype e2m1 --config "
+        "tile=128x128x256,cluster=2x1,stages=2 --sms 2 --epilogue 'quantise_nv(acc)'",
+    "blackwell, mx, contiguous, quantise to mxfp8":
+        "grouped --n 288 --k 528 --rows 3,0,130,1 --variant contiguous --scale mx --dtype e4m3 --out-dtype e4m3 "
+        "--config tile=128x128x128,stages=2 --sms 2 --epilogue 'quantise_mx(acc)'",
+    "blackwell, nv, masked, quantise to nvfp4":
+        "grouped --n 224 --k 1152 --rows 5,0,130 --encoding masked --variant masked --scale nv --dtype e2m1 --out-dtype "
+        "e2m1 --config tile=128x64x256,cluster=1x1,stages=2 --sms 2 --epilogue 'quantise_nv(silu(acc))'",
 }
 BLACKWELL_FAMILIES = {name: f"{arguments} --device emu:sm100" for name, arguments in BLACKWELL_FAMILIES.items()}
