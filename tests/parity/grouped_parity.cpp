@@ -3,8 +3,8 @@
 //   grouped_parity verify <first> <count> [device] [step]    D against the reference, bit for bit, and FP64
 //   grouped_parity make   <file> [count] [first]      one hash of the reference's D for each problem
 //   grouped_parity check  <file> [device] [step]      every step-th problem of the file on `device`
-// Problems from 6000000 on have an epilogue: FP64 alone judges them, and their hashes, of all that they write, are
-// those of the emulated device.
+// Problems from 5950000 on are those of scaled_groups.hpp, for emu:sm100. Those from 6000000 on have an epilogue: FP64
+// alone judges them, and their hashes, of all that they write, are those of the emulated device.
 // Exit status: 0 all equal, 1 a difference, 4 something could not run.
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "problems/random_grouped_epilogue.hpp"
+#include "problems/scaled_groups.hpp"
 
 namespace {
 
@@ -28,6 +29,9 @@ std::string hash_of(const std::vector<std::uint8_t>& d) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+/// Problem `i` without an epilogue.
+HostGrouped numbered(std::uint64_t i) { return i >= kFirstScaledGrouped ? scaled_grouped(i) : numbered_grouped(i); }
+
 /// What is wrong with problem `i` on `device`, or why it could not run.
 Result<std::string> judge(const Device& device, std::uint64_t i) {
   if (i >= kFirstGroupedEpilogue) {
@@ -35,19 +39,19 @@ Result<std::string> judge(const Device& device, std::uint64_t i) {
     WW_TRY(const GroupedEpilogueRun run, run_on(device, c));
     return wrong(c, run);
   }
-  const HostGrouped host = numbered_grouped(i);
+  const HostGrouped host = numbered(i);
   WW_TRY(const std::vector<std::uint8_t> got, run_on(device, host));
   const std::string text = difference(host, got, reference(host));
   return text.empty() ? outside_bound(host, got) : text;
 }
 
 std::string replay(std::uint64_t i) {
-  return i >= kFirstGroupedEpilogue ? numbered_grouped_epilogue(i).replay() : numbered_grouped(i).replay();
+  return i >= kFirstGroupedEpilogue ? numbered_grouped_epilogue(i).replay() : numbered(i).replay();
 }
 
 /// The plan of problem `i`, as running it makes it.
 void compile(const Device& device, std::uint64_t i) {
-  const HostGrouped host = i >= kFirstGroupedEpilogue ? numbered_grouped_epilogue(i).host : numbered_grouped(i);
+  const HostGrouped host = i >= kFirstGroupedEpilogue ? numbered_grouped_epilogue(i).host : numbered(i);
   (void)plan_grouped(device, host.problem, {.config = host.config});  // an error shows again when it is run
 }
 
@@ -77,7 +81,7 @@ int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
   if (!emulated) return fmt::print(stderr, "{}\n", emulated.error().message), 4;
   for (std::uint64_t i = first; i < first + count; ++i) {
     if (i < kFirstGroupedEpilogue) {
-      text += fmt::format("{} {}\n", i, hash_of(reference(numbered_grouped(i))));
+      text += fmt::format("{} {}\n", i, hash_of(reference(numbered(i))));
       continue;
     }
     const auto run = run_on(*emulated, numbered_grouped_epilogue(i));
@@ -123,7 +127,7 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
       fmt::print("{}\n  other bits than the emulated device{}{}\n", c.replay(), text.empty() ? "" : ": ", text);
       continue;
     }
-    const HostGrouped host = numbered_grouped(number);
+    const HostGrouped host = numbered(number);
     const auto got = run_on(*device, host, nullptr, 2);  // twice: counters must come back to zero
     if (!got) return fmt::print(stderr, "{}\n{}\n", got.error().message, host.replay()), 4;
     if (hash_of(*got) == hash) continue;

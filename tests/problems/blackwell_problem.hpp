@@ -55,13 +55,19 @@ inline GemmConfig blackwell_config(std::uint64_t i) {
   }
 }
 
+/// Returns the types, recipe and layouts that a config is for, without extents.
+inline GemmProblem problem_of(const GemmConfig& c) {
+  GemmProblem p;
+  p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale;
+  p.a_major = c.operands.layout.a, p.b_major = c.operands.layout.b, p.d_layout = c.operands.d_layout;
+  return p;
+}
+
 inline HostProblem blackwell_problem(std::uint64_t i) {
   const GemmConfig c = blackwell_config(i);
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 17);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
-  GemmProblem p;
-  p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale;
-  p.a_major = c.operands.layout.a, p.b_major = c.operands.layout.b, p.d_layout = c.operands.d_layout;
+  GemmProblem p = problem_of(c);
   const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn,
              by_column = p.d_layout == OutputLayout::column;
   const std::int64_t step = 16 / bytes_of(p.a), columns = 16 / bytes_of(p.d);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "random_grouped.hpp"
+#include "reference/scale_chunks.hpp"
 #include "reference/verify.hpp"
 
 namespace ww::testing {
@@ -13,6 +14,14 @@ inline ref::Matrix matrix_of(const void* bytes, DType type, std::int64_t rows, s
   ref::Matrix matrix = ref::Matrix::allocate(type, rows, columns, ld, "reference").value();
   std::memcpy(matrix.data(), bytes, matrix.bytes());
   return matrix;
+}
+
+/// Scales of mx and nv of `rows` rows of `k` elements, from their chunks.
+inline ref::Matrix scales_in_rows(const std::vector<std::uint8_t>& chunks, Scale scale, std::int64_t rows,
+                                  std::int64_t k) {
+  return ref::unchunked(chunks.data(), scale == Scale::mx ? e8m0 : e4m3, rows,
+                        ceil_div(k, std::int64_t{scale_vector(scale)}), "reference")
+      .value();
 }
 
 /// The first element of D, as run_on() returns it, outside its bound; empty: none. Scales that are not finite have no
@@ -33,11 +42,22 @@ inline std::string outside_bound(const HostGrouped& h, const std::vector<std::ui
     if (p.b_major == Major::mn) b = ref::transposed(b, p.k, "reference").value();
     const ref::Matrix out =
         matrix_of(d.data() + start * p.ldd * bytes_of(p.d), p.d, count, p.n, p.ldd);  // the last row is whole: ldd rows
-    const ref::Matrix sa = scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
-    const ref::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, 128) : 1, block ? blocks : vectors ? p.n : 1);
-    const bool has = p.scale != Scale::none;
-    const ref::Comparison verdict = ref::verify(
-        {.a = a, .b = b, .d = out, .scale = p.scale, .scale_a = has ? &sa : nullptr, .scale_b = has ? &sb : nullptr});
+    const bool micro = is_microscaled(p.scale), has = p.scale != Scale::none && !(micro && p.k == 0);
+    const ref::Matrix sa = micro ? scales_in_rows(one.chunks_a, p.scale, count, p.k)
+                                 : scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
+    const ref::Matrix sb = micro ? scales_in_rows(one.chunks_b, p.scale, p.n, p.k)
+                                 : scales(one.scale_b, block ? ceil_div(p.n, 128) : 1,
+                                          block     ? blocks
+                                          : vectors ? p.n
+                                                    : 1);
+    const ref::Comparison verdict = ref::verify({.a = a,
+                                                 .b = b,
+                                                 .d = out,
+                                                 .scale = has ? p.scale : Scale::none,
+                                                 .scale_a = has ? &sa : nullptr,
+                                                 .scale_b = has ? &sb : nullptr,
+                                                 .global_scale = h.global_scale.value_or(1),
+                                                 .arch = h.config.arch});
     if (verdict.wrong != 0)
       return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",
                          g, verdict.wrong, verdict.first->row, verdict.first->column, verdict.first->got,

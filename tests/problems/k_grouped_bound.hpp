@@ -3,8 +3,8 @@
 // FP64. The exact reference, which shares the tensor core's arithmetic with the emulator, cannot check this.
 #pragma once
 
+#include "grouped_bound.hpp"
 #include "random_k_grouped.hpp"
-#include "reference/verify.hpp"
 #include "reference/verify_epilogue.hpp"
 
 namespace ww::testing {
@@ -14,7 +14,7 @@ inline ref::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t ro
                           std::int64_t ld) {
   ref::Matrix matrix = ref::Matrix::allocate(type, rows, columns, columns, "reference").value();
   for (std::int64_t r = 0; r < rows && columns > 0; ++r)
-    std::memcpy(matrix.row(r), bytes + r * ld * bytes_of(type), static_cast<std::size_t>(columns * bytes_of(type)));
+    std::memcpy(matrix.row(r), bytes + bytes_in(type, r * ld), static_cast<std::size_t>(bytes_in(type, columns)));
   return matrix;
 }
 /// The same of an MN-major operand, (K, rows) as stored.
@@ -44,15 +44,19 @@ inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::u
     const bool block = is_block(p.scale), vectors = p.scale == Scale::row_column;
     const ref::Matrix a = operand(one.a, p.a, p.a_major, p.m, one.problem.lda);
     const ref::Matrix b = operand(one.b, p.b, p.b_major, p.n, one.problem.ldb);
-    const ref::Matrix sa = scales(one.scale_a, block || vectors ? p.m : 1, block ? blocks : 1);
-    const ref::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, columns_of_scale(p.scale)) : 1,
-                                  block     ? blocks
-                                  : vectors ? p.n
-                                            : 1);
+    const bool micro = is_microscaled(p.scale), has = p.scale != Scale::none && !(micro && k == 0);
+    const ref::Matrix sa = micro ? scales_in_rows(one.chunks_a, p.scale, p.m, k)
+                                 : scales(one.scale_a, block || vectors ? p.m : 1, block ? blocks : 1);
+    const ref::Matrix sb = micro ? scales_in_rows(one.chunks_b, p.scale, p.n, k)
+                                 : scales(one.scale_b, block ? ceil_div(p.n, columns_of_scale(p.scale)) : 1,
+                                          block     ? blocks
+                                          : vectors ? p.n
+                                                    : 1);
     const std::int64_t at = static_cast<std::int64_t>(g) * p.stride_d_group * bytes_of(p.d);
     const ref::Matrix out = copied(d.data() + at, p.d, p.m, p.n, p.ldd);
-    ref::Claim claim{.a = a, .b = b, .d = out, .scale = p.scale};
-    if (p.scale != Scale::none) claim.scale_a = &sa, claim.scale_b = &sb;
+    ref::Claim claim{.a = a, .b = b, .d = out, .scale = has ? p.scale : Scale::none};
+    if (has) claim.scale_a = &sa, claim.scale_b = &sb;
+    claim.global_scale = h.global_scale.value_or(1), claim.arch = h.config.arch;
     ref::Comparison verdict;
     if (!p.accumulate) {
       verdict = ref::verify(claim);

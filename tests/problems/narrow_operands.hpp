@@ -54,21 +54,40 @@ inline void fill_codes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, D
     add_code(bytes, type, static_cast<std::int64_t>(i), static_cast<unsigned>(rng() % (1u << bits_of(type))));
 }
 
-/// Byte of a scale of `row` among chunks of (128 rows, 4 scales), as public documents describe them: 32 rows of 16
-/// bytes, of which each has four rows that are 32 apart.
+/// Returns the place of scale `scale` of `row` among chunks of (128 rows, 4 scales). As public documents describe it, a
+/// chunk is 32 lines of 16 bytes, each with the scales of four rows that are 32 apart.
 inline std::size_t chunk_byte(std::int64_t row, std::int64_t scale, std::int64_t scales) {
   const std::int64_t along_k = (scales + 3) / 4, chunk = row / 128 * along_k + scale / 4;
   return static_cast<std::size_t>(chunk * 512 + row % 32 * 16 + row % 128 / 32 * 4 + scale % 4);
 }
-/// Fills `sets` of `size` bytes, `stride` bytes apart, with scales of about 1; padding has scales too. Those of nv have
-/// signs, which are ignored.
+/// Returns a scale of about 1. Those of nv have signs, which are ignored.
+inline std::uint8_t random_scale(std::mt19937_64& rng, Scale scale) {
+  const std::uint64_t draw = rng();
+  return static_cast<std::uint8_t>(scale == Scale::mx ? 121 + draw % 12 : draw % 2 * 128 + 0x28 + draw / 2 % 32);
+}
+/// Fills `sets` of `size` bytes, `stride` bytes apart, with scales of about 1; padding has scales too.
 inline void fill_scale_bytes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, const GemmProblem& p,
                              std::int64_t size, std::int64_t sets, std::int64_t stride) {
   bytes.assign(static_cast<std::size_t>(sets == 0 ? 0 : (sets - 1) * stride + size), 0);
-  for (std::uint8_t& byte : bytes) {
-    const std::uint64_t draw = rng();
-    byte = static_cast<std::uint8_t>(p.scale == Scale::mx ? 121 + draw % 12 : draw % 2 * 128 + 0x28 + draw / 2 % 32);
-  }
+  for (std::uint8_t& byte : bytes) byte = random_scale(rng, p.scale);
+}
+
+/// Returns the chunks along K of the scales of `k` elements.
+inline std::int64_t chunks_along_k(Scale scale, std::int64_t k) {
+  return ceil_div(k, 4 * std::int64_t{scale_vector(scale)});
+}
+/// Returns the bytes of the scales of `rows` rows of `k` elements, padded to 128 rows.
+inline std::int64_t chunk_bytes(Scale scale, std::int64_t rows, std::int64_t k) {
+  return ceil_div(rows, std::int64_t{128}) * chunks_along_k(scale, k) * 512;
+}
+/// Draws the scales of one matrix of (rows, k), whose chunks begin at byte `first`. Those that pad K are drawn too,
+/// because the tensor core multiplies zeros by them; those that pad the rows keep what they hold.
+inline void draw_scales(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, Scale scale, std::int64_t first,
+                        std::int64_t rows, std::int64_t k) {
+  const std::int64_t scales = 4 * chunks_along_k(scale, k);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t s = 0; s < scales; ++s)
+      bytes[static_cast<std::size_t>(first) + chunk_byte(row, s, scales)] = random_scale(rng, scale);
 }
 
 /// One operand of one matrix of a batch.

@@ -32,9 +32,7 @@ inline HostProblem narrow_problem(std::uint64_t i) {
   const GemmConfig c = narrow_config(i);
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 23);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
-  GemmProblem p;
-  p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale;
-  p.d_layout = c.operands.d_layout;
+  GemmProblem p = problem_of(c);
   const bool by_column = p.d_layout == OutputLayout::column;
   const std::int64_t step = stays_packed(p)                    ? 32
                             : is_packed(p.a) || is_packed(p.b) ? 128

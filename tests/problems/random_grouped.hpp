@@ -21,6 +21,8 @@ struct HostGrouped {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // {start, count} of every group
   std::vector<std::uint8_t> a, b;
   std::vector<float> scale_a, scale_b;
+  std::vector<std::uint8_t> chunks_a = {}, chunks_b = {};  // mx, nv: scales as kernels read them
+  std::optional<float> global_scale = {};                  // nv
 
   /// The rows of B of one group as stored, N or K of them, and what each has.
   std::int64_t rows_of_b() const { return problem.b_major == Major::k ? problem.n : problem.k; }
@@ -30,10 +32,11 @@ struct HostGrouped {
     std::string counts;
     for (std::size_t g = 0; g < ranges.size() && g < 12; ++g) counts += fmt::format(" {}", ranges[g].second);
     return fmt::format(
-        "grouped problem {}: G={} rows={} n={} k={} lda={} ldb={} ldd={} {} a={} d={} scale={} {} counts{}{} config {}",
+        "grouped problem {}: G={} rows={} n={} k={} lda={} ldb={} ldd={} {} a={} b={} d={} scale={} {} counts{}{} "
+        "config {}",
         number, problem.groups, problem.rows, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd,
-        problem.b_major == Major::k ? "nt" : "nn", name_of(problem.a), name_of(problem.d), name_of(problem.scale),
-        name_of(problem.encoding), counts, ranges.size() > 12 ? " ..." : "", to_text(config));
+        problem.b_major == Major::k ? "nt" : "nn", name_of(problem.a), name_of(problem.b), name_of(problem.d),
+        name_of(problem.scale), name_of(problem.encoding), counts, ranges.size() > 12 ? " ..." : "", to_text(config));
   }
 };
 
@@ -304,6 +307,16 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   return h;
 }
 
+/// Returns the byte at which the scales of A of group `g` begin, in chunks: groups are padded to 128 rows and follow
+/// one another, masked ones at a stride.
+inline std::int64_t first_chunk_of_a(const HostGrouped& h, std::int64_t g) {
+  const GroupedProblem& p = h.problem;
+  if (p.encoding == GroupEncoding::masked) return g * p.scale_a_group;
+  std::int64_t bytes = 0;
+  for (std::int64_t i = 0; i < g; ++i) bytes += chunk_bytes(p.scale, h.ranges[static_cast<std::size_t>(i)].second, p.k);
+  return bytes;
+}
+
 /// Group `g` as a dense problem of its own, operands and scales copied; its D is packed.
 inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
   const GroupedProblem& p = h.problem;
@@ -325,9 +338,9 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
                   {},
                   {},
                   {}};
-  const std::int64_t row_a = p.lda * bytes_of(p.a), group_b = p.stride_b_group * bytes_of(p.b);
+  const std::int64_t row_a = bytes_in(p.a, p.lda), group_b = bytes_in(p.b, p.stride_b_group);
   one.a.assign(h.a.begin() + start * row_a, h.a.begin() + (start + count) * row_a);
-  one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + h.rows_of_b() * p.ldb * bytes_of(p.b));
+  one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + bytes_in(p.b, h.rows_of_b() * p.ldb));
   one.problem.b_major = p.b_major;
   if (p.scale == Scale::tensor) {
     one.scale_a = {h.scale_a[static_cast<std::size_t>(g * p.scale_a_group)]};
@@ -340,6 +353,13 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
       for (std::int64_t kb = 0; kb < blocks; ++kb)
         one.scale_a.push_back(h.scale_a[static_cast<std::size_t>((start + r) * p.scale_a_row + kb * p.scale_a_k)]);
     one.scale_b.assign(h.scale_b.begin() + g * p.scale_b_group, h.scale_b.begin() + (g + 1) * p.scale_b_group);
+  } else if (is_microscaled(p.scale)) {
+    const auto part = [](const std::vector<std::uint8_t>& all, std::int64_t first, std::int64_t bytes) {
+      return std::vector<std::uint8_t>(all.begin() + first, all.begin() + first + bytes);
+    };
+    one.chunks_a = part(h.chunks_a, first_chunk_of_a(h, g), chunk_bytes(p.scale, count, p.k));
+    one.chunks_b = part(h.chunks_b, g * p.scale_b_group, chunk_bytes(p.scale, p.n, p.k));
+    one.global_scale = h.global_scale;
   }
   return one;
 }
@@ -384,8 +404,10 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Gr
   const std::vector<std::uint8_t> zeros(std::max<std::size_t>(made.workspace_bytes(), 256), 0);
   WW_TRY(const Buffer a, upload(h.a.data(), h.a.size()));
   WW_TRY(const Buffer b, upload(h.b.data(), h.b.size()));
-  WW_TRY(const Buffer sa, upload(h.scale_a.data(), h.scale_a.size() * 4));
-  WW_TRY(const Buffer sb, upload(h.scale_b.data(), h.scale_b.size() * 4));
+  const auto upload_all = [&](std::span<const std::byte> bytes) { return upload(bytes.data(), bytes.size()); };
+  WW_TRY(const Buffer sa, upload_all(bytes_of_scales(h.scale_a, h.chunks_a)));
+  WW_TRY(const Buffer sb, upload_all(bytes_of_scales(h.scale_b, h.chunks_b)));
+  WW_TRY(const Buffer global, upload(h.global_scale ? &*h.global_scale : nullptr, h.global_scale ? 4 : 0));
   WW_TRY(const Buffer sizes, upload(h.sizes.data(), h.sizes.size() * 4));
   WW_TRY(const Buffer sizes2, upload(h.sizes2.data(), h.sizes2.size() * 4));
   WW_TRY(const Buffer status, upload(zeros.data(), 4));
@@ -397,8 +419,9 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Gr
     WW_CHECK(made.run({.a = a.data(),
                        .b = b.data(),
                        .d = out.data(),
-                       .scale_a = static_cast<const float*>(sa.data()),
-                       .scale_b = static_cast<const float*>(sb.data()),
+                       .scale_a = sa.data(),
+                       .scale_b = sb.data(),
+                       .global_scale = h.global_scale ? static_cast<const float*>(global.data()) : nullptr,
                        .sizes = static_cast<const std::int32_t*>(sizes.data()),
                        .sizes2 = static_cast<const std::int32_t*>(sizes2.data()),
                        .status = static_cast<std::uint32_t*>(status.data()),

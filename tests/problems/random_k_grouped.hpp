@@ -18,7 +18,9 @@ struct HostKGrouped {
   std::vector<std::int32_t> sizes, sizes2;
   std::vector<std::uint8_t> a, b, c;  // as stored; c as D is
   std::vector<float> scale_a, scale_b;
-  bool in_place = true;  // C is D
+  bool in_place = true;                                    // C is D
+  std::vector<std::uint8_t> chunks_a = {}, chunks_b = {};  // mx, nv: scales as kernels read them
+  std::optional<float> global_scale = {};                  // nv
 
   bool tails() const { return problem.a_major == Major::mn && problem.b_major == Major::mn; }
   /// Whether the groups of an operand are matrices of their own, one after the other.
@@ -29,13 +31,14 @@ struct HostKGrouped {
     for (std::size_t g = 0; g < ranges.size() && g < 12; ++g)
       groups += fmt::format("{}{}+{}", g == 0 ? "" : ",", ranges[g].first, ranges[g].second);
     return fmt::format(
-        "problem {}: m={} n={} k={} lda={} ldb={} ldd={} stride_d={} layout={} {} a={} d={} scale={} {}{} groups of "
+        "problem {}: m={} n={} k={} lda={} ldb={} ldd={} stride_d={} layout={} {} a={} b={} d={} scale={} {}{} groups "
+        "of "
         "{}: {}{}, "
         "config {}; the test is deterministic",
         number, p.m, p.n, p.total_k(), p.lda, p.ldb, p.ldd, p.stride_d_group,
-        name_of(MatrixLayout{p.a_major, p.b_major}), name_of(p.packing), name_of(p.a), name_of(p.d), name_of(p.scale),
-        name_of(p.encoding), p.accumulate ? (in_place ? ", D += " : ", D = C + ") : "", ranges.size(), groups,
-        ranges.size() > 12 ? " ..." : "", to_text(config));
+        name_of(MatrixLayout{p.a_major, p.b_major}), name_of(p.packing), name_of(p.a), name_of(p.b), name_of(p.d),
+        name_of(p.scale), name_of(p.encoding), p.accumulate ? (in_place ? ", D += " : ", D = C + ") : "", ranges.size(),
+        groups, ranges.size() > 12 ? " ..." : "", to_text(config));
   }
 };
 
@@ -60,20 +63,23 @@ inline void encode_k_groups(HostKGrouped& h, std::mt19937_64& rng, const std::ve
 /// An operand of `rows` along M or N: values in groups, NaN elsewhere.
 inline std::vector<std::uint8_t> k_operand(const HostKGrouped& h, std::mt19937_64& rng, DType type, Major major,
                                            std::int64_t rows, std::int64_t ld) {
-  const std::int64_t k = h.problem.total_k(), element = bytes_of(type);
+  const std::int64_t k = h.problem.total_k();
+  const auto bytes_of_all = [&](std::int64_t elements) { return bytes_in(type, elements); };
   std::vector<std::uint8_t> all;
   if (major == Major::mn) fill_matrix(all, rng, type, k, rows, ld);
   else fill_matrix(all, rng, type, rows, k, h.packs(major) ? k : ld);
   std::vector<std::uint8_t> bytes(all.size(), 0xff);
   for (const auto& [first, count] : h.ranges) {
     if (h.packs(major))
-      std::copy_n(all.begin() + first * rows * element, count * rows * element, bytes.begin() + first * rows * element);
+      std::copy_n(all.begin() + bytes_of_all(first * rows), bytes_of_all(count * rows),
+                  bytes.begin() + bytes_of_all(first * rows));
     else if (major == Major::mn)
-      std::copy_n(all.begin() + first * ld * element, count * ld * element, bytes.begin() + first * ld * element);
+      std::copy_n(all.begin() + bytes_of_all(first * ld), bytes_of_all(count * ld),
+                  bytes.begin() + bytes_of_all(first * ld));
     else
       for (std::int64_t r = 0; r < rows; ++r) {
-        const std::int64_t at = (r * ld + first) * element;
-        std::copy_n(all.begin() + at, count * element, bytes.begin() + at);
+        const std::int64_t at = bytes_of_all(r * ld + first);
+        std::copy_n(all.begin() + at, bytes_of_all(count), bytes.begin() + at);
       }
   }
   return bytes;
@@ -198,18 +204,17 @@ inline HostProblem problem_of_group(const HostKGrouped& h, std::size_t g) {
   one.problem.a_major = p.a_major, one.problem.b_major = p.b_major, one.problem.ldd = p.n;
   const auto part = [&](const std::vector<std::uint8_t>& all, DType type, Major major, std::int64_t rows,
                         std::int64_t ld, std::int64_t& packed) {
-    const std::int64_t element = bytes_of(type);
     packed = major == Major::mn ? ld : count;
-    if (h.packs(major))
-      return std::vector<std::uint8_t>(all.begin() + first * rows * element,
-                                       all.begin() + (first + count) * rows * element);
-    if (major == Major::mn)
-      return std::vector<std::uint8_t>(all.begin() + first * ld * element,
-                                       all.begin() + (first + count) * ld * element);
+    const auto between = [&](std::int64_t begin, std::int64_t end) {  // elements
+      return std::vector<std::uint8_t>(all.begin() + bytes_in(type, begin), all.begin() + bytes_in(type, end));
+    };
+    if (h.packs(major)) return between(first * rows, (first + count) * rows);
+    if (major == Major::mn) return between(first * ld, (first + count) * ld);
     std::vector<std::uint8_t> bytes;
-    for (std::int64_t r = 0; r < rows; ++r)
-      bytes.insert(bytes.end(), all.begin() + (r * ld + first) * element,
-                   all.begin() + (r * ld + first + count) * element);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::vector<std::uint8_t> row = between(r * ld + first, r * ld + first + count);
+      bytes.insert(bytes.end(), row.begin(), row.end());
+    }
     return bytes;
   };
   one.a = part(h.a, p.a, p.a_major, p.m, p.lda, one.problem.lda);
@@ -232,6 +237,14 @@ inline HostProblem problem_of_group(const HostKGrouped& h, std::size_t g) {
     };
     one.scale_a = blocks(h.scale_a, p.m, p.scale_a_row, p.scale_a_k);
     one.scale_b = blocks(h.scale_b, ceil_div(p.n, columns_of_scale(p.scale)), p.scale_b_n, p.scale_b_k);
+  }
+  if (is_microscaled(p.scale)) {
+    const auto chunks = [&](const std::vector<std::uint8_t>& all, std::int64_t rows) {
+      const auto begin = all.begin() + chunk_bytes(p.scale, rows, first);
+      return std::vector<std::uint8_t>(begin, begin + chunk_bytes(p.scale, rows, count));
+    };
+    one.chunks_a = chunks(h.chunks_a, p.m), one.chunks_b = chunks(h.chunks_b, p.n);
+    one.global_scale = h.global_scale;
   }
   return one;
 }
@@ -295,8 +308,10 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_TRY(const Buffer a, upload(h.a.data(), h.a.size()));
   WW_TRY(const Buffer b, upload(h.b.data(), h.b.size()));
   WW_TRY(const Buffer c, upload(h.c.data(), h.c.size()));
-  WW_TRY(const Buffer sa, upload(h.scale_a.data(), h.scale_a.size() * 4));
-  WW_TRY(const Buffer sb, upload(h.scale_b.data(), h.scale_b.size() * 4));
+  const auto upload_all = [&](std::span<const std::byte> bytes) { return upload(bytes.data(), bytes.size()); };
+  WW_TRY(const Buffer sa, upload_all(bytes_of_scales(h.scale_a, h.chunks_a)));
+  WW_TRY(const Buffer sb, upload_all(bytes_of_scales(h.scale_b, h.chunks_b)));
+  WW_TRY(const Buffer global, upload(h.global_scale ? &*h.global_scale : nullptr, h.global_scale ? 4 : 0));
   WW_TRY(const Buffer sizes, upload(h.sizes.data(), h.sizes.size() * 4));
   WW_TRY(const Buffer sizes2, upload(h.sizes2.data(), h.sizes2.size() * 4));
   WW_TRY(const Buffer word, upload(&zero, 4));
@@ -306,8 +321,9 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
                      .b = b.data(),
                      .c = h.in_place ? nullptr : c.data(),
                      .d = out.data(),
-                     .scale_a = static_cast<const float*>(sa.data()),
-                     .scale_b = static_cast<const float*>(sb.data()),
+                     .scale_a = sa.data(),
+                     .scale_b = sb.data(),
+                     .global_scale = h.global_scale ? static_cast<const float*>(global.data()) : nullptr,
                      .sizes = static_cast<const std::int32_t*>(sizes.data()),
                      .sizes2 = static_cast<const std::int32_t*>(sizes2.data()),
                      .status = static_cast<std::uint32_t*>(word.data()),

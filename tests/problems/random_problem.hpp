@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "config/config_text.hpp"
@@ -126,8 +127,7 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
   }
   if (is_microscaled(p.scale)) {
     const auto fill = [&](std::vector<std::uint8_t>& chunks, std::int64_t rows, std::int64_t step) {
-      fill_scale_bytes(chunks, rng, p,
-                       (rows + 127) / 128 * 512 * ceil_div(p.k, 4 * std::int64_t{scale_vector(p.scale)}),
+      fill_scale_bytes(chunks, rng, p, chunk_bytes(p.scale, rows, p.k),
                        step == 0 ? std::min<std::int64_t>(p.batch, 1) : p.batch, step);
     };
     fill(made.chunks_a, p.m, p.batch_scale_a), fill(made.chunks_b, p.n, p.batch_scale_b);
@@ -326,6 +326,12 @@ inline Result<std::vector<std::uint8_t>> packed_output(const GemmProblem& p, con
   return packed;
 }
 
+/// Returns scales as kernels read them: chunks where there are some, floats otherwise.
+inline std::span<const std::byte> bytes_of_scales(const std::vector<float>& floats,
+                                                  const std::vector<std::uint8_t>& chunks) {
+  return chunks.empty() ? std::as_bytes(std::span(floats)) : std::as_bytes(std::span(chunks));
+}
+
 /// D of the problem by `made`, which was planned for one of its shape, in memory of its own; packed. Guard bytes around
 /// every row of D are checked.
 inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const GemmPlan& made, const HostProblem& host) {
@@ -340,11 +346,9 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Ge
   std::vector<std::uint8_t> d(elements_of(p.batch, p.batch_d, rows, p.ldd) * size, 0xa5);
   WW_TRY(const Buffer a, upload(host.a.data(), host.a.size()));
   WW_TRY(const Buffer b, upload(host.b.data(), host.b.size()));
-  const auto upload_scales = [&](const std::vector<float>& scales, const std::vector<std::uint8_t>& chunks) {
-    return chunks.empty() ? upload(scales.data(), scales.size() * 4) : upload(chunks.data(), chunks.size());
-  };
-  WW_TRY(const Buffer sa, upload_scales(host.scale_a, host.chunks_a));
-  WW_TRY(const Buffer sb, upload_scales(host.scale_b, host.chunks_b));
+  const auto upload_all = [&](std::span<const std::byte> bytes) { return upload(bytes.data(), bytes.size()); };
+  WW_TRY(const Buffer sa, upload_all(bytes_of_scales(host.scale_a, host.chunks_a)));
+  WW_TRY(const Buffer sb, upload_all(bytes_of_scales(host.scale_b, host.chunks_b)));
   WW_TRY(const Buffer global, upload(host.global_scale ? &*host.global_scale : nullptr, host.global_scale ? 4 : 0));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
   const std::vector<std::uint8_t> zeros(made.workspace_bytes());
