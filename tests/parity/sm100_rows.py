@@ -2,7 +2,8 @@
 """Prints the operations whose hashes are compared on Blackwell: `warpwright` arguments, one row a line.
 
 They cover every recipe, tile and cluster of sm_100's kernels, tile schedulers, layouts, batches, epilogues, swap-AB,
-groups of rows and of K. Extents have tails. --sms makes the order of sums the same on every device."""
+groups of rows and of K, those with scales of mx and nv too, and outputs quantised to mx and nv. Extents have tails. --sms
+makes the order of sums the same on every device."""
 SHAPES = ["tile=128x256x0,cluster=2x1,pair=1", "tile=128x128x0,cluster=2x1,pair=1", "tile=128x128x0,cluster=1x1",
           "tile=64x64x0,cluster=1x1", "tile=128x256x0,cluster=1x1", "tile=128x128x0,cluster=4x1,pair=1",
           "tile=128x128x0,cluster=4x2,pair=1", "tile=128x128x0,cluster=4x4,pair=1", "tile=128x64x0,cluster=4x4",
@@ -49,6 +50,19 @@ def rows():
                        f"--sms 16 --config arch=sm100,{config}")
     yield f"k-grouped --m 264 --n 136 --ks 128,0,300,77 --dtype bf16 --sms 16 --config arch=sm100,{pair}"
     yield f"k-grouped --m 264 --n 136 --ks 128,0,384 --dtype e4m3 --sms 16 --config arch=sm100,{alone}"
+    for recipe in ("--dtype e4m3 --scale mx", "--dtype e2m1 --scale mx", "--dtype e2m1 --scale nv"):
+        for encoding, variant in (("offsets", "contiguous"), ("masked", "masked")):
+            yield (f"grouped --n 264 --k 768 --rows 3,0,200,129 {recipe} --encoding {encoding} --variant {variant} "
+                   f"--sms 16 --config arch=sm100,{alone}")
+        yield f"k-grouped --m 264 --n 136 --ks 256,0,768 {recipe} --sms 16 --config arch=sm100,{pair}"
+    for recipe, epilogue in (("bf16 bf16 none e4m3", "quantise_mx(acc*alpha+bias)"), ("e4m3 e4m3 mx e2m1", "quantise_mx(acc)"),
+                             ("e2m1 e2m1 nv e2m1", "quantise_nv(acc)")):
+        for config in (alone, pair):
+            yield gemm(recipe, config, "--m 264 --n 320 --k 768", f"--epilogue '{epilogue}'")
+    for recipe, epilogue in (("--dtype e4m3 --scale mx --out-dtype e4m3", "quantise_mx(acc)"),
+                             ("--dtype e2m1 --scale nv --out-dtype e2m1", "quantise_nv(acc)")):
+        yield (f"grouped --n 320 --k 768 --rows 3,0,200,129 {recipe} --variant contiguous --sms 16 --epilogue '{epilogue}' "
+               f"--config arch=sm100,{alone}")
 
 
 if __name__ == "__main__":
