@@ -42,7 +42,8 @@ Result<void> read_epilogue(const char* text, EpilogueTree& to) {
 Result<void> check_f32_scales(ww_scale_type number) {
   WW_TRY(const ScaleType type, to_scale_type(number));
   if (type == ScaleType::f32) return {};
-  return failure(ErrorCode::unsupported, "scale_type", "WW_SCALES_F32, which power_of_two rounds", name_of(type));
+  return failure(ErrorCode::unsupported, "scale_type", "f32, whose scales power_of_two = 1 makes powers of two",
+                 name_of(type));
 }
 
 Result<void> check_reserved(const char* field, std::int64_t value) {
@@ -175,20 +176,21 @@ Result<GemmOptions> to_options(const ww_options& from) {
   return to;
 }
 
-template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem, Arch arch) {
+template <class Problem>
+Result<GemmOptions> to_options(const ww_options& from, const Problem& problem, std::optional<Arch> device) {
   WW_TRY(GemmOptions to, to_options(from));
   GemmConfig& base = to.config;
-  base.arch = arch;
+  base.arch = device.value_or(kDefaultArch);
   base.operands.a = problem.a, base.operands.b = problem.b, base.operands.d = problem.d;
   base.operands.scale = problem.scale;
   if (from.config != nullptr) {
-    WW_TRY(to.config, parse_config(from.config, base));
+    WW_TRY(to.config, parse_config(from.config, base, device));
   }
   return to;
 }
-template Result<GemmOptions> to_options(const ww_options&, const GemmProblem&, Arch);
-template Result<GemmOptions> to_options(const ww_options&, const GroupedProblem&, Arch);
-template Result<GemmOptions> to_options(const ww_options&, const KGroupedProblem&, Arch);
+template Result<GemmOptions> to_options(const ww_options&, const GemmProblem&, std::optional<Arch>);
+template Result<GemmOptions> to_options(const ww_options&, const GroupedProblem&, std::optional<Arch>);
+template Result<GemmOptions> to_options(const ww_options&, const KGroupedProblem&, std::optional<Arch>);
 
 namespace {
 
@@ -201,16 +203,16 @@ Result<QuantizeOptions> without_config(const ww_options& from) {
 
 }  // namespace
 
-Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&, Arch) {
+Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&, std::optional<Arch>) {
   return without_config(from);
 }
-Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&, Arch) {
+Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&, std::optional<Arch>) {
   return without_config(from);
 }
-Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem&, Arch) {
+Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem&, std::optional<Arch>) {
   return without_config(from);
 }
-Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem&, Arch) {
+Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem&, std::optional<Arch>) {
   return without_config(from);
 }
 

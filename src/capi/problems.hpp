@@ -3,6 +3,8 @@
 // has one Operation<...>, by which the functions of the interface are written once for all of them.
 #pragma once
 
+#include <optional>
+
 #include "capi/plan_cache.hpp"
 #include "capi/structs.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -24,30 +26,35 @@ Result<MicroscaleProblem> to_problem(const ww_microscale_problem& from);
 
 /// Options without a config.
 Result<GemmOptions> to_options(const ww_options& from);
-/// Options with the config that the text of `from` gives over the types of `problem`. A text without arch takes `arch`.
-template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem, Arch arch);
+/// Options with the config that the text of `from` gives over the types of `problem`. A text without arch takes the
+/// device's, and one that names another is refused. Without a device the text decides.
+template <class Problem>
+Result<GemmOptions> to_options(const ww_options& from, const Problem& problem, std::optional<Arch> device);
 /// Options of problems whose kernels have no config.
-Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem& problem, Arch arch);
-Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem& problem, Arch arch);
-Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem& problem, Arch arch);
-Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem& problem, Arch arch);
+Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem& problem, std::optional<Arch> device);
+Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem& problem, std::optional<Arch> device);
+Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem& problem,
+                                   std::optional<Arch> device);
+Result<QuantizeOptions> to_options(const ww_options& from, const MicroscaleProblem& problem,
+                                   std::optional<Arch> device);
 
 /// A problem and its options, as every function with both takes them.
 template <class CProblem> struct Request {
   using Problem = typename decltype(to_problem(std::declval<CProblem>()))::value_type;
-  using Options =
-      typename decltype(to_options(std::declval<ww_options>(), std::declval<Problem>(), Arch{}))::value_type;
+  using Options = typename decltype(to_options(std::declval<ww_options>(), std::declval<Problem>(),
+                                               std::optional<Arch>{}))::value_type;
   Problem problem;
   Options options;
 
-  /// `arch`: of the device that is to run it, for a config text that names none.
-  ww_status read(const CProblem* given_problem, const ww_options* given_options, Arch arch = kDefaultArch) {
+  /// `device`: the architecture of the device that is to run it, if there is one.
+  ww_status read(const CProblem* given_problem, const ww_options* given_options,
+                 std::optional<Arch> device = std::nullopt) {
     Given<CProblem> from;
     Given<ww_options> how;
     WW_C_PASS(from.read("problem", given_problem));
     WW_C_PASS(how.read("options", given_options, true));
     WW_C_TRY(problem, to_problem(*from));
-    WW_C_TRY(options, to_options(*how, problem, arch));
+    WW_C_TRY(options, to_options(*how, problem, device));
     return WW_OK;
   }
 };

@@ -275,10 +275,10 @@ Result<void> resolve_split(const Flags& flags, std::int64_t most, GemmConfig& co
   return {};
 }
 
-Arch emulated_arch(std::string_view device) {
+std::optional<Arch> emulated_arch(std::string_view device) {
   for (int i = 0; i < kArchs; ++i)
     if (const auto arch = static_cast<Arch>(i); device == machine_of(arch).emulated_device) return arch;
-  return kDefaultArch;
+  return std::nullopt;
 }
 
 Result<void> resolve_request(const Flags& flags, Request& request) {
@@ -291,11 +291,9 @@ Result<void> resolve_request(const Flags& flags, Request& request) {
   WW_CHECK(resolve_types(flags, text, request));
   const Types& t = request.types;
   request.options.config = text.config;
-  const Arch arch = emulated_arch(request.device);
-  if (!text.arch) request.options.config.arch = arch;
-  else if (*text.arch != arch && request.device.starts_with("emu:"))
-    return failure(ErrorCode::unsupported, "config, arch", fmt::format("{}, the device's", name_of(arch)),
-                   name_of(*text.arch));
+  const std::optional<Arch> device = emulated_arch(request.device);
+  if (!text.arch) request.options.config.arch = device.value_or(kDefaultArch);
+  else if (device) WW_CHECK(check_arch(text.config, *device));
   request.options.config.operands.a = t.ab, request.options.config.operands.b = t.b;
   request.options.config.operands.d = t.d, request.options.config.operands.scale = t.scale;
   WW_CHECK(resolve_fields(flags, request.options.config));

@@ -46,8 +46,8 @@ inline constexpr const char* kGenerated = "generated";
 /// The file that a flag names, or nothing.
 Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::string& argument);
 
-/// Returns the architecture of an emulated device; of others the default one, which an open config gives up.
-Arch emulated_arch(std::string_view device);
+/// Returns the architecture of an emulated device. That of others is known once they are open.
+std::optional<Arch> emulated_arch(std::string_view device);
 
 /// Everything above but `verify`; shapes of files are not looked at.
 Result<void> resolve_request(const Flags& flags, Request& request);

@@ -44,7 +44,9 @@ Result<void> expect_emulated(const Flag& flag) {
     if (named.info().emulated) return {};
   }
   return failure(ErrorCode::invalid, "--device",
-                 std::string("an emulated device, ") + machine_of(kDefaultArch).emulated_device, quoted(*flag));
+                 fmt::format("an emulated device: {} or {}", machine_of(Arch::sm90).emulated_device,
+                             machine_of(Arch::sm100).emulated_device),
+                 quoted(*flag));
 }
 
 Result<CheckOptions> make_check_options(const Flags& flags) {
@@ -181,7 +183,7 @@ Result<Outcome> check_source(const Flags& flags) {
                                   .entry = *flags.entry,
                                   .launch = launch,
                                   .sms = sms,
-                                  .arch = emulated_arch(flags.device.value_or("auto"))},
+                                  .arch = emulated_arch(flags.device.value_or("auto")).value_or(kDefaultArch)},
                       options);
 }
 

@@ -97,7 +97,7 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
   if (flags.config.has_value() == flags.configs.has_value())
     return failure(ErrorCode::invalid, "--config, --configs", "one of them, or an operation after prepare",
                    flags.config ? "both" : "neither");
-  const Arch arch = emulated_arch(flags.device.value_or("auto"));
+  const std::optional<Arch> arch = emulated_arch(flags.device.value_or("auto"));
   if (flags.config) {
     Result<PrepareCase> one = parse_prepare_case(*flags.config, arch);
     if (!one && !one.error().argument.starts_with("config"))

@@ -155,7 +155,14 @@ bool names_key(std::string_view text, std::string_view key) {
   return false;
 }
 
-Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
+Result<void> check_arch(const GemmConfig& config, Arch device) {
+  if (config.arch == device) return {};
+  return failure(ErrorCode::unsupported, "config, arch", fmt::format("{}, the device's", name_of(device)),
+                 name_of(config.arch), "config " + to_text(config));
+}
+
+Result<GemmConfig> parse_config(std::string_view text, GemmConfig base, std::optional<Arch> device) {
+  base.arch = device.value_or(base.arch);
   std::set<std::string_view> seen;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, config::end_of_item(text));
@@ -171,6 +178,7 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
     if (comma_ends)
       return failure(ErrorCode::invalid, "config", "key=value pairs joined by commas", "a comma at the end");
   }
+  if (device) WW_CHECK(check_arch(base, *device));
   return base;
 }
 

@@ -31,6 +31,8 @@ struct ConfigFieldFlag {
 };
 /// Returns the fields that have help in their table, in its order.
 std::vector<ConfigFieldFlag> config_field_flags();
+/// Refuses a config of another architecture than the device's.
+Result<void> check_arch(const GemmConfig& config, Arch device);
 /// Whether `text`, which parses, has the key.
 bool names_key(std::string_view text, std::string_view key);
 

@@ -231,9 +231,8 @@ Result<GemmOptions> for_arch(const GemmOptions& options, Arch arch) {
                         .grouping = options.config.grouping,
                         .epilogue = options.config.epilogue};
   const bool unnamed = options.config.arch == kDefaultArch && options.config == open;
-  if (options.config.arch == arch || unnamed) return made;
-  return failure(ErrorCode::unsupported, "config, arch", fmt::format("{}, the device's", name_of(arch)),
-                 name_of(options.config.arch), "config " + to_text(options.config));
+  if (!unnamed) WW_CHECK(check_arch(options.config, arch));
+  return made;
 }
 
 Result<void> check_sms(int sms, int cluster) {

@@ -306,10 +306,10 @@ class PackMaker {
 
 }  // namespace
 
-Result<PrepareCase> parse_prepare_case(std::string_view text, Arch arch) {
+Result<PrepareCase> parse_prepare_case(std::string_view text, std::optional<Arch> device) {
   PrepareCase made;
   if (!names_quantize(text)) {
-    WW_TRY(made.problem, parse_config(text, {.arch = arch}));
+    WW_TRY(made.problem, parse_config(text, {}, device));
     return made;
   }
   WW_TRY(const auto problem, parse_quantize(text));

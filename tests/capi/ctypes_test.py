@@ -130,7 +130,41 @@ class Test:
         blackwell = self.header.make("ww_options", config=ctypes.addressof(named))
         self.c.call("gemm_can_implement", problem, blackwell)
         self.microscaled(blackwell), self.two_levels(blackwell)
+        self.refusals(hopper, self.device, "sm100", "sm90"), self.refusals(self.device, hopper, "sm90", "sm100")
         self.device = hopper
+
+    def refused(self, name: str, *arguments: Any) -> None:
+        try:
+            self.c.call(name, *arguments)
+        except RuntimeError:
+            return
+        raise AssertionError(f"ww_{name} was not refused")
+
+    def refusals(self, wrong: Any, right: Any, named: str, other: str) -> None:
+        """A config text whose only key is arch= is for devices of that architecture alone, whatever the operation."""
+        text = ctypes.create_string_buffer(f"arch={named}".encode())
+        make = self.header.make
+        options = make("ww_options", config=ctypes.addressof(text))
+        types = {"a_type": "WW_BF16", "b_type": "WW_BF16", "d_type": "WW_BF16"}
+        problems = (("gemm", make("ww_gemm_problem", m=64, n=64, k=64, **types)),
+                    ("grouped", make("ww_grouped_problem", groups=1, rows=64, n=64, k=64, **types)),
+                    ("k_grouped", make("ww_k_grouped_problem", groups=1, m=64, n=64, k=64, **types)))
+        for operation, problem in problems:
+            field = {operation: ctypes.addressof(problem), "options": ctypes.addressof(options)}
+            case, line = make("ww_prepare_case", **field), make("ww_prepare_case", kernel=ctypes.addressof(text))
+            operands, handle = make(f"ww_{operation}_operands"), ctypes.c_void_p()
+            one = ctypes.c_size_t(1)
+            calls = ((operation + "_plan", problem, options, ctypes.byref(handle)),
+                     (operation, problem, options, operands, None),
+                     (operation + "_explain", problem, options, ctypes.byref(handle)),
+                     (operation + "_configs", problem, options, ctypes.byref(handle)),
+                     ("prepare", case, one, None, None), ("prepare", line, one, None, None))
+            for name, *arguments in calls:
+                self.refused(name, wrong, *arguments)
+                got = [self.c.text("error_" + part) for part in ("argument", "expected", "actual")]
+                assert got == ["config, arch", f"{other}, the device's", named], (name, got)
+            assert f"arch={named}" in self.c.report(operation + "_explain", right, problem, options)["chosen"]["config"]
+            self.c.call(operation + "_can_implement", problem, options)
 
     def microscaled(self, options: Any) -> None:
         """MXFP4 as ww_microscale() casts it: its scales make these integers exact."""

@@ -74,6 +74,14 @@ class Operations(unittest.TestCase):
                     again = self.answer(*operation, "--device", "emu:sm90", "--config", config["config"], "--verify")
                     self.assertTrue(again["ok"])
 
+    def test_a_config_is_for_the_architecture_of_its_device(self) -> None:
+        for device, other in (("emu:sm90", "sm100"), ("emu:sm100", "sm90")):
+            for command in (["gemm"], ["explain", "gemm"], ["configs", "grouped"], ["prepare"], ["prepare", "k-grouped"]):
+                with self.subTest(command=command, device=device):
+                    said = self.answer(*command, "--device", device, "--config", f"arch={other}", status=3)["error"]
+                    self.assertEqual([said[key] for key in ("argument", "expected", "actual")],
+                                     ["--config, arch", f"{device[4:]}, the device's", other])
+
     def test_prepare_leaves_nothing_to_compile(self) -> None:
         for operation in (["grouped", *ROWS, "--config", "stages=2", "--tile", "64x64", "--zero-outside"],
                           ["k-grouped", *KS, "--tile", "64x64", "--stages", "2"]):

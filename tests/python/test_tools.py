@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be asked without running: can_implement, configs, explain, prepare, check, version."""
+import ml_dtypes
+import numpy as np
 import pytest
 import warpwright
 from warpwright import GemmProblem, GroupedProblem, KGroupedProblem, Options
@@ -58,6 +60,31 @@ def test_blackwell_is_chosen_by_rates_of_publications():
     with pytest.raises(warpwright.UnsupportedError) as caught:
         warpwright.explain(small, Options(config="arch=sm90,tile=64x64x0"), "emu:sm100")
     assert caught.value.argument == "config, arch"
+
+
+@pytest.mark.parametrize("device, other", [("emu:sm90", "sm100"), ("emu:sm100", "sm90")])
+def test_a_config_of_another_architecture_is_refused(device, other):
+    """Its only key may be arch. Without a device it decides."""
+    named = Options(config=f"arch={other}")
+    a = np.zeros((64, 64), ml_dtypes.bfloat16)
+    ends = np.array([64], np.int32)
+    calls = [lambda: warpwright.gemm(a, a, device=device, config=named.config),
+             lambda: warpwright.grouped_gemm(a, a[None], offsets=ends, device=device, config=named.config),
+             lambda: warpwright.k_grouped_gemm(a, a, offsets=ends, device=device, config=named.config),
+             lambda: warpwright.prepare([named.config], device)]
+    for problem in (GemmProblem(64, 64, 64), GroupedProblem(1, 64, 64, 64), KGroupedProblem(1, 64, 64, 64)):
+        calls += [lambda p=problem: warpwright.explain(p, named, device),
+                  lambda p=problem: warpwright.configs(p, named, device),
+                  lambda p=problem: warpwright.prepare([(p, named)], device)]
+        assert f"arch={other}" in warpwright.explain(problem, named)["chosen"]["config"]
+        reason = warpwright.can_implement(problem, named, device=device)
+        assert reason == f"unsupported: argument config, arch: expected {device[4:]}, the device's, got {other}"
+        assert warpwright.can_implement(problem, named, device=f"emu:{other}") is None
+    for call in calls:
+        with pytest.raises(warpwright.UnsupportedError) as caught:
+            call()
+        error = caught.value
+        assert (error.argument, error.expected, error.actual) == ("config, arch", f"{device[4:]}, the device's", other)
 
 
 def test_can_implement_asks_about_an_architecture():

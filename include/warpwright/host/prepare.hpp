@@ -37,8 +37,9 @@ struct PrepareCase {
 /// Returns the case of a kernel as text: a config, "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (a cast; missing
 /// keys have these values, and 128x128 is the other block), "cast=mx,x=bf16,q=e4m3" or "cast=nv,x=bf16,q=e2m1" (casts
 /// to MX formats and NVFP4), "transpose=e4m3", or "pack=ue8m0" (exponents of scales).
-/// A config without arch is for `arch`, the device's.
-Result<PrepareCase> parse_prepare_case(std::string_view text, Arch arch = kDefaultArch);
+/// `device` is the architecture of the device that is to run it: a config without arch is for it, and one that names
+/// another is refused. Without a device the config decides.
+Result<PrepareCase> parse_prepare_case(std::string_view text, std::optional<Arch> device = std::nullopt);
 
 /// One kernel: the config that a plan would choose for its cases. The small kernels that run before it count as its
 /// part.
