@@ -11,6 +11,7 @@
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "launch/plan_sources.hpp"
+#include "launch/start.hpp"
 #include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -289,11 +290,7 @@ Result<void> GroupedAdapter::launch_update(const config::GroupedArguments& produ
   arguments.descriptors = product.descriptors;
 
   const auto memory = update_memory(problem_, operands, workspace_bytes());
-  runtime::Launch launch = update_launch_;
-  launch.params = &arguments;
-  launch.memory = memory;
-  launch.stream = stream;
-  return device_.backend().launch(launch);
+  return start(device_, update_launch_, &arguments, memory, stream);
 }
 
 Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, const config::EpilogueArguments& epilogue,
@@ -315,11 +312,7 @@ Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, con
     WW_CHECK(launch_update(arguments, operands, stream));
   }
 
-  runtime::Launch launch = product_launch_;
-  launch.params = &arguments;
-  launch.memory = memory;
-  launch.stream = stream;
-  return device_.backend().launch(launch);
+  return start(device_, product_launch_, &arguments, memory, stream);
 }
 
 Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Stream stream) const {
@@ -331,11 +324,7 @@ Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Strea
   arguments.groups.status = nullptr;  // the product reports
 
   const auto memory = zeros_memory(problem_, operands);
-  runtime::Launch launch = zeros_launch_;
-  launch.params = &arguments;
-  launch.memory = memory;
-  launch.stream = stream;
-  return device_.backend().launch(launch);
+  return start(device_, zeros_launch_, &arguments, memory, stream);
 }
 
 Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream) const {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "launch/gemm_source.hpp"
+#include "launch/start.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -56,11 +57,7 @@ Result<void> KGroupMaps::launch(const Device& device, const void* rows_of_a, con
     memory.add({"tensor maps", to, bytes(), true});
     add_groups(groups_, silent, memory);
   }
-  runtime::Launch launch = launch_;
-  launch.params = &arguments;
-  launch.memory = memory;
-  launch.stream = stream;
-  return device.backend().launch(launch);
+  return start(device, launch_, &arguments, memory, stream);
 }
 
 }  // namespace ww::adapters

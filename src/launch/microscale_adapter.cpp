@@ -8,7 +8,9 @@
 
 #include "config/quantize_text.hpp"
 #include "launch/operand_maps.hpp"
-#include "launch/overlap.hpp"
+#include "launch/operand_overlap.hpp"
+#include "launch/start.hpp"
+#include "launch/task_launch.hpp"
 #include "warpwright/core/scale_chunks.hpp"
 
 namespace ww::adapters {
@@ -58,14 +60,8 @@ Result<std::shared_ptr<const MicroscaleAdapter>> MicroscaleAdapter::create(const
   made->x_bytes_ = span_of(p, p.x, p.ldx, p.batch_x), made->q_bytes_ = span_of(p, p.q, p.ldq, p.batch_q);
   made->scales_bytes_ = static_cast<std::uint64_t>((p.batch - 1) * p.batch_scales +
                                                    (p.chunked ? scale_bytes(p.m, p.k, vector) : p.m * a.row_scales));
-  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
-  runtime::Launch& launch = made->launch_;
-  launch.kernel = made->kernel_.get();
-  launch.threads = config::kMicroscaleThreads;
-  launch.params_bytes = sizeof(config::MicroscaleArguments);
-  launch.pdl = overlaps(options.pdl, false);
-  // As many CTAs as an SM holds, unless SMs are limited: then fewer would spread over more of them.
-  launch.grid = min(a.tasks, static_cast<u32>(sms) * (sms < device.info().sms ? 1 : 8));
+  made->launch_ =
+      task_launch<config::MicroscaleArguments>(device, *made->kernel_, options, config::kMicroscaleThreads, a.tasks, 8);
   return made;
 }
 
@@ -85,23 +81,16 @@ Result<void> MicroscaleAdapter::run(const MicroscaleOperands& o, Stream stream) 
   const std::size_t ranges = o.tensor_scale != nullptr ? 4 : 3;
   for (std::size_t i = 0; i < ranges; ++i)
     for (std::size_t j = 0; j < ranges; ++j) {
-      const auto* const a = static_cast<const char*>(memory[i].base);
-      const auto* const b = static_cast<const char*>(memory[j].base);
-      if (i == j || !memory[i].writable || a >= b + memory[j].bytes || b >= a + memory[i].bytes) continue;
-      return failure(
-          ErrorCode::invalid, memory[i].name, fmt::format("memory of its own beside {}", memory[j].name),
-          fmt::format("{} bytes from {} and {} from {}", memory[i].bytes, fmt::ptr(a), memory[j].bytes, fmt::ptr(b)));
+      if (i == j || !memory[i].writable) continue;
+      WW_CHECK(check_apart(memory[j].name, memory[i].base, {memory[i].bytes}, memory[j].base, {memory[j].bytes},
+                           memory[i].name));
     }
   config::MicroscaleArguments a = arguments_;
   a.x = static_cast<const char*>(o.x), a.q = static_cast<char*>(o.q);
   a.scales = reinterpret_cast<char*>(o.scales), a.tensor_scale = o.tensor_scale;
   a.wide_x = is_aligned(o.x, a.row_x, a.batch_x, 16) ? 1 : 0;
   a.wide_q = is_aligned(o.q, a.row_q, a.batch_q, 4) ? 1 : 0;
-  runtime::Launch call = launch_;
-  call.params = &a;
-  call.memory = std::span(memory).first(ranges);
-  call.stream = stream;
-  return device_.backend().launch(call);
+  return start(device_, launch_, &a, std::span(memory).first(ranges), stream);
 }
 
 }  // namespace ww::adapters

@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "launch/operand_maps.hpp"
-#include "launch/overlap.hpp"
+#include "launch/operand_overlap.hpp"
+#include "launch/start.hpp"
+#include "launch/task_launch.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::adapters {
@@ -63,14 +63,8 @@ Result<std::shared_ptr<const PackScalesAdapter>> PackScalesAdapter::create(const
   a.tiles_k = static_cast<u32>(ceil_div(p.words, std::int64_t{config::kPackWords}));
   a.tasks = static_cast<u32>(p.batch) * a.tiles_m * a.tiles_k;
   a.groups = static_cast<i32>(p.groups), a.span = static_cast<i32>(p.span);
-  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
-  runtime::Launch& launch = made->launch_;
-  launch.kernel = made->kernel_.get();
-  launch.threads = config::kPackThreads;
-  launch.params_bytes = sizeof(config::PackScalesArguments);
-  launch.pdl = overlaps(options.pdl, false);
-  // As many CTAs as an SM holds, unless SMs are limited: then fewer would spread over more of them.
-  launch.grid = min(a.tasks, static_cast<u32>(sms) * (sms < device.info().sms ? 1 : 8));
+  made->launch_ =
+      task_launch<config::PackScalesArguments>(device, *made->kernel_, options, config::kPackThreads, a.tasks, 8);
   return made;
 }
 
@@ -86,20 +80,11 @@ Result<void> PackScalesAdapter::run(const PackScalesOperands& o, Stream stream) 
       runtime::MemoryRange{"packed", o.packed, to, true},
       {"scales", o.scales, 4 * static_cast<std::uint64_t>(scales_span(p)), false},
       {"sizes", o.sizes, 4 * static_cast<std::uint64_t>(p.groups), false}};
-  for (std::size_t i = reads ? 1 : 2; i < (p.groups > 0 ? 3u : 2u); ++i) {
-    const auto* const a = static_cast<const char*>(memory[i].base);
-    const auto* const b = reinterpret_cast<const char*>(o.packed);
-    if (a < b + to && b < a + memory[i].bytes)
-      return failure(ErrorCode::invalid, "packed", fmt::format("memory of its own beside {}", memory[i].name),
-                     fmt::format("{} bytes from {} and {} from {}", to, fmt::ptr(b), memory[i].bytes, fmt::ptr(a)));
-  }
+  for (std::size_t i = reads ? 1 : 2; i < (p.groups > 0 ? 3u : 2u); ++i)
+    WW_CHECK(check_apart(memory[i].name, o.packed, {to}, memory[i].base, {memory[i].bytes}, "packed"));
   config::PackScalesArguments a = arguments_;
   a.scales = o.scales, a.packed = o.packed, a.sizes = p.groups > 0 ? o.sizes : nullptr;
-  runtime::Launch call = launch_;
-  call.params = &a;
-  call.memory = std::span(memory).first(p.groups > 0 ? 3 : reads ? 2 : 1);
-  call.stream = stream;
-  return device_.backend().launch(call);
+  return start(device_, launch_, &a, std::span(memory).first(p.groups > 0 ? 3 : reads ? 2 : 1), stream);
 }
 
 }  // namespace ww::adapters

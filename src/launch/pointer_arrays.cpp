@@ -6,6 +6,7 @@
 
 #include "launch/gemm_source.hpp"
 #include "launch/operand_maps.hpp"
+#include "launch/start.hpp"
 #include "warpwright/config/sizes.hpp"
 
 namespace ww::adapters {
@@ -49,11 +50,7 @@ Result<void> PointerArrays::launch(const Device& device, const GemmOperands& ope
                                            {"b_pointers", operands.b_pointers, loads ? array : 0, false},
                                            {"d_pointers", operands.d_pointers, array, false},
                                            {"tensor maps", to, pointer_map_bytes(problem_), true}}};
-  runtime::Launch launch = launch_;
-  launch.params = &arguments;
-  launch.memory = memory;
-  launch.stream = stream;
-  return device.backend().launch(launch);
+  return start(device, launch_, &arguments, memory, stream);
 }
 
 void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, std::vector<MemoryRange>& memory) const {

@@ -6,7 +6,8 @@
 
 #include "config/quantize_text.hpp"
 #include "launch/operand_maps.hpp"
-#include "launch/overlap.hpp"
+#include "launch/start.hpp"
+#include "launch/task_launch.hpp"
 #include "warpwright/scheduler/padded_groups.hpp"
 
 namespace ww::adapters {
@@ -72,17 +73,10 @@ Result<std::shared_ptr<const QuantizeAdapter>> QuantizeAdapter::create(const Dev
   const QuantizeKind kind = quantize_kind(problem);
   WW_TRY(made->kernel_, device.backend().kernel(quantize_source(kind)));
   const int groups = static_cast<int>(problem.groups);
-  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
-  // Only on the whole device, because fewer CTAs would be spread over more SMs than requested.
-  const int ctas = sms < device.info().sms ? 1 : config::quantize_ctas(kind);
-  runtime::Launch& launch = made->launch_;
-  launch.kernel = made->kernel_.get();
-  launch.threads = config::kQuantizeThreads;
-  launch.shared_bytes = static_cast<std::uint32_t>(config::quantize_memory(kind).groups +
-                                                   (groups > 0 ? Groups::shared_bytes(groups) : 0));
-  launch.params_bytes = sizeof(config::QuantizeArguments);
-  launch.pdl = overlaps(options.pdl, false);
-  launch.grid = static_cast<std::uint32_t>(max<std::int64_t>(1, min<std::int64_t>(tiles, std::int64_t{sms} * ctas)));
+  made->launch_ = task_launch<config::QuantizeArguments>(device, *made->kernel_, options, config::kQuantizeThreads,
+                                                         tiles, config::quantize_ctas(kind));
+  made->launch_.shared_bytes = static_cast<std::uint32_t>(config::quantize_memory(kind).groups +
+                                                          (groups > 0 ? Groups::shared_bytes(groups) : 0));
   made->groups_ = {problem.encoding, problem.groups, problem.m, problem.alignment, 1};
   made->fill_arguments();
   return made;
@@ -191,11 +185,7 @@ Result<void> QuantizeAdapter::run(const QuantizeOperands& o, const float* x_scal
   a.wide_x = wide_x_ && aligned(o.x, 16) ? 1 : 0;
   a.wide_q = wide_q_ && aligned(o.q, static_cast<std::uint64_t>(16 / bytes_of(problem_.x))) ? 1 : 0;
   a.wide_transposed = wide_transposed_ && aligned(o.transposed, 16) ? 1 : 0;
-  runtime::Launch launch = launch_;
-  launch.params = &a;
-  launch.memory = memory;
-  launch.stream = stream;
-  return device_.backend().launch(launch);
+  return start(device_, launch_, &a, memory, stream);
 }
 
 }  // namespace ww::adapters
