@@ -180,7 +180,8 @@ ww_status free_plan(ww_plan plan) {
   if (plan == nullptr) return WW_OK;
   const PlanUse use = plans().find(plan);
   if (!use) return refuse_handle("plan", "a plan that was not freed", plan);
-  if (use->cached) return refuse("plan", "one of ww_*_plan()", "one of ww_*_cached(), which its device frees");
+  if (use->cached)
+    return refuse("plan", "a plan that ww_*_plan() made", "one of ww_*_cached(), which its device frees");
   // In the child of a fork the driver cannot free it, so a copy keeps it alive.
   if (use->device->forks != forks_of_process()) new auto(use->plan);
   if (!plans().remove(plan, [](const PlanObject& object) { return !object.cached; }))

@@ -23,7 +23,8 @@ ww_status read_case(const ww_prepare_case* given, Arch arch, PrepareCase& to) {
   const int problems =
       (from->gemm != nullptr) + (from->grouped != nullptr) + (from->k_grouped != nullptr) + (from->kernel != nullptr);
   if (problems != 1)
-    return refuse("cases", "one in each of gemm, grouped, k_grouped and kernel", fmt::format("{}", problems));
+    return refuse("cases", "exactly one of gemm, grouped, k_grouped and kernel in each case",
+                  fmt::format("{} of them", problems));
   if (from->kernel != nullptr) {
     WW_C_TRY(to, parse_prepare_case(from->kernel, arch));
     return WW_OK;

@@ -17,7 +17,7 @@ struct GroupedDecision {
 };
 Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, const LaunchTarget& target);
 
-/// Returns what the model ranks for these options on a device with so many SMs.
+/// Returns the request for which the cost model ranks configs: `options` on a device with `sms` SMs.
 select::GroupedRequest grouped_request(const GemmOptions& options, int sms);
 
 struct KGroupedDecision {
@@ -27,7 +27,7 @@ struct KGroupedDecision {
 };
 Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOptions& options);
 
-/// Refuses a config that does not compute groups of K, or not so many.
+/// Refuses a config whose kernel computes no groups of K, or fewer than `groups` of them.
 Result<void> check_k_grouped(const GemmConfig& config, std::int64_t groups);
 
 }  // namespace ww::ops

@@ -45,10 +45,13 @@ struct GroupedProblem {
   //                scale_b[g * scale_b_group + nb * scale_b_n + kb * scale_b_k]
   // The scales of A of masked groups may lie apart, scale_a_group floats from one group to the next; 0 means Mmax *
   // scale_a_row.
-  //   mx, nv:      bytes in chunks (core/scale_chunks.hpp), Blackwell alone; those of each group are a matrix of their
-  //                own, padded to 128 rows. Of A the groups with rows follow one another, in memory for
-  //                most_scale_blocks(M, G) times 128 rows; of masked groups each has Mmax rows, scale_a_group bytes
-  //                apart. Of B, groups are scale_b_group bytes apart. 0: without gaps. The other strides are 0.
+  //   mx, nv:      bytes in chunks (core/scale_chunks.hpp), on Blackwell alone. Each group's scales are a matrix of
+  //                their own, padded to 128 rows.
+  //                A: the matrices of the groups that have rows follow one another, in memory for
+  //                most_scale_blocks(M, G) * 128 rows. Masked groups instead have matrices of Mmax rows each, which
+  //                begin scale_a_group bytes apart.
+  //                B: the matrices of the groups begin scale_b_group bytes apart.
+  //                A distance of 0 stands for matrices without gaps. The other strides are 0.
   // If all strides are 0, scales are packed row-major. row_column: (M) and (G, N). block: (M, ceil(K/128)) and (G,
   // ceil(N/128), ceil(K/128)).
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
