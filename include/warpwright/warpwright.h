@@ -338,6 +338,10 @@ typedef struct ww_epilogue_operands {
   int64_t batch_row_vector[WW_EPILOGUE_SLOTS], batch_column_vector[WW_EPILOGUE_SLOTS];
   int64_t batch_auxiliary[WW_EPILOGUE_SLOTS], batch_out[WW_EPILOGUE_SLOTS];
   int64_t batch_out_scales, batch_amax;
+  /* quantise_mx, quantise_nv: scales of D in chunks of 512 bytes, a multiple of 16 bytes, where ww_gemm_problem and
+   * ww_grouped_problem have those of A; and the bytes between the matrices of a batch, 0: packed. */
+  void* out_scale_chunks;
+  int64_t batch_out_scale_chunks;
 } ww_epilogue_operands;
 
 /** Device pointers of a run. A, B, D and matrices of the epilogue are multiples of 16 bytes (A and B of 32 where TMA

@@ -9,7 +9,7 @@ ww_status to_epilogue(const ww_epilogue_operands* given, EpilogueOperands& to) {
   WW_C_PASS(from.read("operands->epilogue", given));
   if (from->reserved != 0 || from->scalars_given >> WW_EPILOGUE_SLOTS != 0)
     return refuse("operands->epilogue", "scalars_given below 16 and reserved = 0",
-                  fmt::format("{}, {}", from->scalars_given, from->reserved));
+                  fmt::format("scalars_given = {} and reserved = {}", from->scalars_given, from->reserved));
   for (int i = 0; i < WW_EPILOGUE_SLOTS; ++i) {
     if (from->scalars_given >> i & 1) to.scalar[i] = from->scalar[i];
     to.scalar_pointer[i] = from->scalar_pointer[i];
@@ -26,6 +26,7 @@ ww_status to_epilogue(const ww_epilogue_operands* given, EpilogueOperands& to) {
   to.c = from->c, to.ldc = from->ldc, to.batch_c = from->batch_c;
   to.out_scales = from->out_scales, to.batch_out_scales = from->batch_out_scales;
   to.out_scales_row = from->out_scales_row, to.out_scales_block = from->out_scales_block;
+  to.out_scale_chunks = from->out_scale_chunks, to.batch_out_scale_chunks = from->batch_out_scale_chunks;
   to.amax = from->amax, to.batch_amax = from->batch_amax;
   return WW_OK;
 }

@@ -54,6 +54,11 @@ class Test:
         self.c.call("device_upload", self.device, memory, data, ctypes.c_size_t(len(data)))
         return memory.value or 0
 
+    def download(self, memory: int, count: int) -> bytes:
+        data = (ctypes.c_uint8 * count)()
+        self.c.call("device_download", self.device, data, ctypes.c_void_p(memory), ctypes.c_size_t(count))
+        return bytes(data)
+
     def floats(self, memory: int, count: int) -> List[float]:
         data = (ctypes.c_float * count)()
         self.c.call("device_download", self.device, data, ctypes.c_void_p(memory), ctypes.c_size_t(4 * count))
@@ -129,7 +134,7 @@ class Test:
         named = ctypes.create_string_buffer(b"arch=sm100")
         blackwell = self.header.make("ww_options", config=ctypes.addressof(named))
         self.c.call("gemm_can_implement", problem, blackwell)
-        self.microscaled(blackwell), self.two_levels(blackwell)
+        self.microscaled(blackwell), self.two_levels(blackwell), self.quantised_outputs()
         self.refusals(hopper, self.device, "sm100", "sm90"), self.refusals(self.device, hopper, "sm90", "sm100")
         self.device = hopper
 
@@ -185,6 +190,33 @@ class Test:
         a, b = values
         expected = [float(sum(a[i * k + x] * b[j * k + x] for x in range(k))) for i in range(m) for j in range(n)]
         assert self.floats(operands.d, m * n) == expected
+
+    def quantised_outputs(self) -> None:
+        """D and its scales in chunks, those of one matrix and of a batch further apart than they need to be, as
+        ww_microscale() casts the product in FP32."""
+        m, n, k, batch, room = 40, 96, 64, 2, 1024
+        a, b = integers(batch * m * k, 11), integers(n * k, 12)
+        make, epilogue = self.header.make, ctypes.create_string_buffer(b"quantise_mx(acc)")
+        types = {"a_type": "WW_BF16", "b_type": "WW_BF16"}
+        shape = {"m": m, "n": n, "k": k, "batched": 1, "batch": batch, "batch_a": m * k, "batch_d": m * n,
+                 **types}
+        tensors = {"a": self.upload(bf16(a)), "b": self.upload(bf16(b))}
+        wide = self.upload(bytes(4 * batch * m * n))
+        self.c.call("gemm", self.device, make("ww_gemm_problem", d_type="WW_F32", **shape), None,
+                    make("ww_gemm_operands", d=wide, **tensors), None)
+        want, want_scales = self.upload(bytes(batch * m * n)), self.upload(bytes(batch * room))
+        cast = make("ww_microscale_problem", m=m, k=n, batch=batch, x_type="WW_F32", q_type="WW_E4M3", scale="WW_SCALE_MX",
+                    batch_scales=room)
+        self.c.call("microscale", self.device, cast, None, make("ww_microscale_operands", x=wide, q=want, scales=want_scales),
+                    None)
+        got, got_scales = self.upload(bytes(batch * m * n)), self.upload(bytes(batch * room))
+        operands = make("ww_epilogue_operands", out_scale_chunks=got_scales, batch_out_scale_chunks=room)
+        problem = make("ww_gemm_problem", d_type="WW_E4M3", epilogue=ctypes.addressof(epilogue), **shape)
+        self.c.call("gemm", self.device, problem, None,
+                    make("ww_gemm_operands", d=got, epilogue=ctypes.addressof(operands), **tensors), None)
+        for ours, theirs, size in ((got, want, batch * m * n), (got_scales, want_scales, batch * room)):
+            assert self.download(ours, size) == self.download(theirs, size)
+        assert any(self.download(got_scales, room)), "no scale was written"
 
     def two_levels(self, options: Any) -> None:
         """NVFP4 with scales of its own for each 16 elements, and a factor for all."""

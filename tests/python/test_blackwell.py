@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import warpwright
 from support import BF16, E4M3, E5M2, same
+from support import wide as wide_of
 from warpwright import GemmProblem, GroupedProblem, Options
 
 PACKED = {"e2m1": (4, ml_dtypes.float4_e2m1fn), "e3m2": (6, ml_dtypes.float6_e3m2fn), "e2m3": (6, ml_dtypes.float6_e2m3fn)}
@@ -119,7 +120,7 @@ def test_groups_of_rows(a, b, recipe):
     same(warpwright.grouped_gemm(x, y, offsets=sizes, scale_a=of_a, **named), want)
     with pytest.raises(warpwright.InvalidError, match=f"at least {most} contiguous bytes"):
         warpwright.grouped_gemm(x, y, offsets=sizes, scale_a=of_a[:-512], **named)
-    with pytest.raises(warpwright.InvalidError, match="scale_b.*for each group"):
+    with pytest.raises(warpwright.InvalidError, match="scale_b.*for each matrix or group"):
         warpwright.grouped_gemm(x, y, offsets=sizes, scale_a=of_a, **{**named, "scale_b": of_b[0]})
 
     masked, masked_scales = np.zeros((groups, 136, x.shape[1]), x.dtype), np.zeros((groups, 136, k // vector), plain.dtype)
@@ -145,6 +146,92 @@ def test_groups_of_k():
     got = warpwright.k_grouped_gemm(x, y, offsets=np.asarray(ends, np.int32), scale_a=chunks[0], scale_b=chunks[1])
     a, b = x_values * wide[0], y_values * wide[1]
     same(got, np.stack([a[:, s:e] @ b[:, s:e].T for s, e in zip([0, *ends], ends)]))
+
+
+def rows_of_chunks(chunks, rows, count):
+    """Scales in rows of a matrix in chunks, which swizzle_scales() makes."""
+    blocks, along = -(-rows // 128), -(-count // 4)
+    tiles = np.asarray(chunks).view(np.uint8).reshape(blocks, along, 32, 4, 4)
+    return tiles.transpose(0, 3, 2, 1, 4).reshape(blocks * 128, along * 4)[:rows, :count]
+
+
+QUANTISED = [("quantise_mx(acc)", "e4m3"), ("quantise_mx(silu(acc))", "e5m2"), ("quantise_mx(acc)", "e2m1"),
+             ("quantise_nv(acc)", "e2m1")]
+
+
+def cast_of(values, epilogue, name):
+    """The cast of FP32 values by the kernel that does nothing else, with its scales in rows."""
+    nv = "nv" in epilogue
+    q, of_q = (warpwright.quantize_nv(values, swizzled=False) if nv
+               else warpwright.quantize_mx(values, dtype=name, swizzled=False))
+    return q.view(np.uint8), of_q.view(np.uint8)
+
+
+@pytest.mark.parametrize("epilogue,name", QUANTISED)
+@pytest.mark.parametrize("m,n,batch", [(150, 224, ()), (1, 64, ()), (130, 160, (2,)), (40, 64, (1,))])
+def test_outputs_are_quantised(epilogue, name, m, n, batch):
+    """D and its scales are those of a cast of the product in FP32, and operands of the next product."""
+    rng = np.random.default_rng([m, n, len(batch)])
+    x, y = rng.normal(size=(*batch, m, 96)).astype(BF16), rng.normal(size=(*batch, n, 96)).astype(BF16)
+    plain = warpwright.gemm(x, y, out_dtype="f32", device=DEVICE, epilogue=epilogue[len("quantise_mx("):-1])
+    vector = 16 if "nv" in epilogue else 32
+    count = -(-n // vector)
+    bytes_of_matrix = -(-m // 128) * -(-count // 4) * 512
+    out_scales = np.full((*batch, bytes_of_matrix), 0x55, np.uint8)
+    got = warpwright.gemm(x, y, epilogue=epilogue, out_dtype=name, out_scales=out_scales)
+    want, want_scales = cast_of(plain, epilogue, name)
+    assert got.shape == want.shape and (got.view(np.uint8) == want).all()
+    for one, scales_of_one in zip(out_scales.reshape(-1, bytes_of_matrix), want_scales.reshape(-1, m, count)):
+        assert (rows_of_chunks(one, m, count) == scales_of_one).all()
+    if name == "e2m1" and not batch:
+        own = np.full(want.shape, 7, np.uint8)
+        assert warpwright.gemm(x, y, epilogue=epilogue, out=own, out_dtype=name, out_scales=out_scales) is own
+        assert (own == want).all()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_outputs_of_groups_are_quantised(masked):
+    """The scales of D lie where a product of groups takes those of A, so that two products of experts follow each other."""
+    counts, n, k = [40, 0, 130, 7], 128, 128
+    groups, rows = len(counts), sum(counts)
+    (x, y), given, _ = case(rows, n * groups, k, "e4m3", "e4m3", "mx")
+    y = np.ascontiguousarray(y.reshape(groups, n, k))
+    of_b = warpwright.swizzle_scales(scales(5, (groups, n, k // 32), "mx")[2])
+    plain = scales(6, (rows, k // 32), "mx")[2]
+    ends = np.cumsum(counts)
+    ranges = [slice(end - count, end) for end, count in zip(ends, counts)]
+    if masked:
+        most = 136
+        a, of_a = np.zeros((groups, most, k), x.dtype), np.zeros((groups, most, k // 32), plain.dtype)
+        for g, one in enumerate(ranges):
+            a[g, : counts[g]], of_a[g, : counts[g]] = x[one], plain[one]
+        of_a, sizes = warpwright.swizzle_scales(of_a), dict(masked=np.asarray(counts, np.int32))
+        out_scales = np.full((groups, 2 * 512), 0x55, np.uint8)
+    else:
+        parts = [warpwright.swizzle_scales(plain[one]).reshape(-1) for one in ranges]
+        room = (rows + 127 * groups) // 128 * 512
+        of_a = np.concatenate([*parts, np.zeros(room - sum(map(len, parts)), plain.dtype)])
+        a, sizes, out_scales = x, dict(offsets=np.asarray(ends, np.int32)), np.full(room, 0x55, np.uint8)
+    named = dict(sizes, scale_a=of_a, scale_b=of_b)
+    wide = warpwright.grouped_gemm(a, y, **named, out_dtype="f32")
+    got = warpwright.grouped_gemm(a, y, **named, epilogue="quantise_mx(acc)", out_dtype="e4m3", out_scales=out_scales)
+    first = 0
+    for g, one in enumerate(ranges):
+        here = (g, slice(counts[g])) if masked else one
+        want, want_scales = cast_of(np.ascontiguousarray(wide[here]), "mx", "e4m3")
+        assert (got[here].view(np.uint8) == want).all(), g
+        blocks = -(-counts[g] // 128)
+        chunks = out_scales[g, : blocks * 512] if masked else out_scales[first : first + blocks * 512]
+        assert (rows_of_chunks(chunks, counts[g], 4) == want_scales).all(), g
+        first += blocks * 512
+    again = warpwright.grouped_gemm(got, y, **dict(named, scale_a=out_scales), scale="mx", out_dtype="f32")
+    y_wide = wide_of(y) * np.repeat(wide_of(scales(5, (groups, n, k // 32), "mx")[2]), 32, -1)
+    for g, one in enumerate(ranges):
+        here = (g, slice(counts[g])) if masked else one
+        q, of_q = cast_of(np.ascontiguousarray(wide[here]), "mx", "e4m3")
+        values = wide_of(q.view(E4M3)) * np.repeat(wide_of(of_q.view(ml_dtypes.float8_e8m0fnu)), 32, -1)
+        want = values @ y_wide[g].T
+        assert np.allclose(again[here], want, rtol=2.0**-20, atol=2.0**-20 * np.abs(want).max(initial=0)), g
 
 
 def test_plans_repeat():

@@ -88,7 +88,7 @@ def test_operands():
     strides = {name for name in fields_of("ww_epilogue_operands") if name.startswith(("batch_", "ld")) or name.endswith(
         ("_row", "_block"))}  # those of the tensors
     rest = set(fields_of("ww_epilogue_operands")) - strides - {"struct_size", "scalars_given", "reserved", "scalar_pointer"}
-    assert rest == set(SLOTS) | {"c", "out_scales", "amax"}
+    assert rest == set(SLOTS) | {"c", "out_scales", "out_scale_chunks", "amax"}  # out_scales= is either
     for names in [*SLOTS.values(), ("c", "out_scales", "amax")]:
         assert set(names) <= arguments["gemm"] & arguments["grouped_gemm"]
 

@@ -226,6 +226,7 @@ const void* operand_field(const Work& work, Argument argument) {
 const void* epilogue_field(const ww_epilogue_operands& e, Argument argument) {
   const auto slot = [&](Argument first) { return static_cast<int>(argument) - static_cast<int>(first); };
   if (argument == Argument::c) return &e.c;
+  if (argument == Argument::out_scales && e.out_scale_chunks != nullptr) return &e.out_scale_chunks;
   if (argument == Argument::out_scales) return &e.out_scales;
   if (argument == Argument::amax) return &e.amax;
   if (argument < Argument::alpha || argument > Argument::out3) return nullptr;

@@ -48,13 +48,12 @@ bool read_matrices(Work& work, ww_gemm_problem& problem) {
 
 bool read_result(Work& work, ww_gemm_problem& problem, bool halved, Type fallback) {
   const std::int64_t columns = halved ? problem.n / 2 : problem.n;
-  const bool read = problem.batched ? read_output(work, {problem.batch, problem.m, columns}, fallback, "(batch, M, N)")
-                                    : read_output(work, {problem.m, columns}, fallback, "(M, N)");
   Layout layout;
   Type type{};
-  if (!read || !operand_type(work, Argument::out, Argument::out_dtype, work.out, type) ||
-      !layout_of(Argument::out, work.out, layout))
-    return false;
+  const bool read = problem.batched
+                        ? read_output(work, {problem.batch, problem.m, columns}, fallback, "(batch, M, N)", type)
+                        : read_output(work, {problem.m, columns}, fallback, "(M, N)", type);
+  if (!read || !layout_of(Argument::out, work.out, layout)) return false;
   problem.d_type = library_type(type);
   problem.d_layout = layout.transposed ? WW_COLUMNS : WW_ROWS, problem.ldd = layout.stride;
   problem.batch_d = problem.batched && problem.batch > 1 ? work.out.stride[0] : 0;

@@ -167,11 +167,40 @@ class Binder {
     return strides(argument, tensor, extents_.columns, to_.ld_auxiliary[slot], to_.batch_auxiliary[slot]);
   }
 
+  /// Reads the chunks of D's scales: those of each matrix of a batch, or of groups as a grouped product has A's.
+  bool bind_out_chunks() {
+    const bool mx = text_.chunks == WW_SCALE_MX;
+    Tensor t;
+    if (!read_operand(work_, Argument::out_scales, t) || !check_writable(Argument::out_scales, t)) return false;
+    if (t.type != Type::u8 && t.type != (mx ? Type::e8m0 : Type::e4m3))
+      return invalid("out_scales", mx ? "e8m0 or bytes" : "e4m3 or bytes", name_of(t.type));
+    const auto blocks_of = [](std::int64_t rows) { return (rows + 127) / 128; };
+    const bool batched = extents_.outer > 0 && extents_.outer_matrices;
+    Chunks chunks{blocks_of(extents_.rows), false, batched, extents_.outer <= 1};
+    if (extents_.masked > 0) chunks = {blocks_of(extents_.masked), false, true, false};
+    else if (extents_.grouped) chunks = {(extents_.rows + 127 * extents_.outer) / 128, true, false, true};
+    ScaleStrides strides;
+    const std::int64_t columns = text_.halved ? extents_.columns / 2 : extents_.columns;
+    if (!read_chunks(Argument::out_scales, text_.chunks, t, chunks, columns, extents_.outer, strides)) return false;
+    if (extents_.grouped && strides.outer != 0 && strides.outer != t.shape[1])
+      return invalid("out_scales", "groups that follow one another", "stride " + std::to_string(strides.outer));
+    to_.out_scale_chunks = t.data, to_.batch_out_scale_chunks = extents_.grouped ? 0 : strides.outer;
+    return work_.keep(t), true;
+  }
+
   bool bind_out_scales() {
     PyObject* const object = work_.arguments[Argument::out_scales];
-    if (!text_.quantises_blocks)
-      return object == nullptr || invalid("out_scales", "no tensor without quantise_block in the epilogue", "one");
-    if (object == nullptr) return invalid("out_scales", "a float32 tensor for the scales of quantise_block", "none");
+    const bool chunked = text_.chunks != WW_SCALE_NONE;
+    if (!text_.quantises_blocks && !chunked)
+      return object == nullptr ||
+             invalid("out_scales", "no tensor without quantise_block, quantise_mx or quantise_nv in the epilogue",
+                     "one");
+    if (object == nullptr)
+      return invalid("out_scales",
+                     chunked ? "a tensor for the scales of D, bytes in chunks"
+                             : "a float32 tensor for the scales of quantise_block",
+                     "none");
+    if (chunked) return bind_out_chunks();
     Tensor t;
     if (!read_operand(work_, Argument::out_scales, t) || !check_writable(Argument::out_scales, t) ||
         !check_type(Argument::out_scales, t, Type::f32) || !flatten(Argument::out_scales, t))

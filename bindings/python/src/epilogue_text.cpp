@@ -96,10 +96,11 @@ class Reader {
     last_ = text_.substr(begin, at_ - begin);
     typed_ += last_;
     if (last_ == "swiglu" || last_ == "swiglu_halves") to_.halved = true;
-    if (last_ == "quantise") {
-      to_.quantises = true;
+    if (last_ == "quantise") to_.quantises = true;
+    if (last_ == "quantise_mx") to_.chunks = WW_SCALE_MX;
+    if (last_ == "quantise_nv") to_.chunks = WW_SCALE_NV;
+    if (last_ == "quantise" || last_ == "quantise_nv")
       to_.role[static_cast<int>(Argument::scalar2) - kFirstOperand] = Role::scalar;  // its factor
-    }
     if (last_ == "quantise_block" || last_ == "quantise_block_pow2") to_.quantises_blocks = true;
     for (const Name& name : kNames)
       if (name.name == last_) return operand(name);

@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "dtype.hpp"
+#include "warpwright/warpwright.h"
 
 namespace wwpy {
 
@@ -29,9 +30,10 @@ struct EpilogueText {
   const char* bytes = "";         // of `text`
   Role role[kOperandCount] = {};  // of alpha ... out3, in the order of Argument
   Type type[kOperandCount] = {};
-  bool halved = false;            // SwiGLU: D has half the columns
-  bool quantises = false;         // amax may be given
-  bool quantises_blocks = false;  // out_scales must be given
+  bool halved = false;              // SwiGLU: D has half the columns
+  bool quantises = false;           // amax may be given
+  bool quantises_blocks = false;    // out_scales must be given
+  ww_scale chunks = WW_SCALE_NONE;  // mx or nv: out_scales must be given, in chunks
 };
 
 /// Returns the analysis of the text `given` (interned) for operands of these types (Type::other: not given), or null

@@ -148,9 +148,8 @@ bool describe_grouped(Work& work) {
   const std::int64_t columns = halved ? problem.n / 2 : problem.n;
   const Type fallback = problem.a_type == WW_F16 ? Type::f16 : Type::bf16;
   Type type_d{};
-  if (!(masked ? read_output(work, {problem.groups, problem.rows, columns}, fallback, "(groups, rows, N)")
-               : read_output(work, {problem.rows, columns}, fallback, "(M, N)")) ||
-      !operand_type(work, Argument::out, Argument::out_dtype, work.out, type_d) ||
+  if (!(masked ? read_output(work, {problem.groups, problem.rows, columns}, fallback, "(groups, rows, N)", type_d)
+               : read_output(work, {problem.rows, columns}, fallback, "(M, N)", type_d)) ||
       !read_rows(Argument::out, work.out, problem.ldd))
     return false;
   problem.d_type = library_type(type_d);
@@ -263,9 +262,7 @@ bool describe_k_grouped(Work& work) {
     problem.k = problem.groups == 0 ? 0 : all / problem.groups;
   }
   Type type_d{};
-  if (!read_output(work, {problem.groups, problem.m, problem.n}, Type::f32, "(groups, M, N)") ||
-      !operand_type(work, Argument::out, Argument::out_dtype, work.out, type_d))
-    return false;
+  if (!read_output(work, {problem.groups, problem.m, problem.n}, Type::f32, "(groups, M, N)", type_d)) return false;
   problem.d_type = library_type(type_d);
   Layout d;
   if (!layout_of(Argument::out, work.out, d)) return false;

@@ -180,14 +180,15 @@ bool read_options(Work& work) {
 
 bool find_device(Work& work, ww_dtype a_type, ww_dtype b_type, ww_scale scale) {
   const auto packed = [](ww_dtype type) { return type == WW_E2M1 || type == WW_E3M2 || type == WW_E2M3; };
-  const bool blackwell = packed(a_type) || packed(b_type) || scale == WW_SCALE_MX || scale == WW_SCALE_NV;
+  const bool chunks = work.epilogue != nullptr && work.epilogue->text.chunks != WW_SCALE_NONE;
+  const bool blackwell = packed(a_type) || packed(b_type) || scale == WW_SCALE_MX || scale == WW_SCALE_NV || chunks;
   work.request.device = device_of(work.arguments[Argument::device], work.a.place, blackwell);
   return work.request.device != nullptr;
 }
 
 namespace {
 
-/// Asks warpwright._allocate for an uninitialised tensor of the framework of `a`.
+/// Asks warpwright._allocate for an uninitialised tensor of the framework of `a`, in bytes where the type is packed.
 Ref allocate(const Work& work, std::initializer_list<std::int64_t> shape, Type type) {
   static PyObject* function = nullptr;
   if (function == nullptr) {
@@ -199,7 +200,8 @@ Ref allocate(const Work& work, std::initializer_list<std::int64_t> shape, Type t
   if (!extents) return Ref();
   Py_ssize_t i = 0;
   for (const std::int64_t extent : shape) {
-    PyObject* const number = PyLong_FromLongLong(extent);
+    const bool packs = is_packed(type) && i + 1 == static_cast<Py_ssize_t>(shape.size());
+    PyObject* const number = PyLong_FromLongLong(packs ? extent * bits_of_packed(type) / 8 : extent);
     if (number == nullptr || PyTuple_SetItem(extents.get(), i++, number) != 0) return Ref();
   }
   const char* const frameworks[] = {"numpy", "torch", "jax", "cupy", "other"};
@@ -209,13 +211,16 @@ Ref allocate(const Work& work, std::initializer_list<std::int64_t> shape, Type t
 
 }  // namespace
 
-bool read_output(Work& work, std::initializer_list<std::int64_t> shape, Type fallback, const char* meaning) {
+bool read_output(Work& work, std::initializer_list<std::int64_t> shape, Type fallback, const char* meaning,
+                 Type& type) {
   PyObject* const given = work.arguments[Argument::out];
+  const bool may_be_packed = work.epilogue != nullptr && work.epilogue->text.chunks != WW_SCALE_NONE;
   if (given == nullptr) {
-    Type type = fallback;
+    type = fallback;
     PyObject* const named = work.arguments[Argument::out_dtype];
     if (named != nullptr && !read_type(named, "out_dtype", type)) return false;
-    if (!is_element(type) || type == Type::tf32) return invalid("out_dtype", "bf16, f16, f32 or e4m3", name_of(type));
+    if (!(is_element(type) || (may_be_packed && type == Type::e2m1)) || type == Type::tf32)
+      return invalid("out_dtype", may_be_packed ? "e4m3, e5m2 or e2m1" : "bf16, f16, f32 or e4m3", name_of(type));
     work.out_object = allocate(work, shape, type);
     if (!work.out_object) return false;
     work.allocated = true;
@@ -224,6 +229,8 @@ bool read_output(Work& work, std::initializer_list<std::int64_t> shape, Type fal
     work.out_object = Ref::borrowed(given);
   }
   return read_operand(work, Argument::out, work.out) && check_writable(Argument::out, work.out) &&
+         (may_be_packed ? factor_type(work, Argument::out, Argument::out_dtype, work.out, type)
+                        : operand_type(work, Argument::out, Argument::out_dtype, work.out, type)) &&
          check_shape(Argument::out, work.out, shape, meaning);
 }
 

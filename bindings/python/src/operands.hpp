@@ -39,11 +39,12 @@ bool check_type(Argument argument, const Tensor& tensor, Type type);
 /// Reads config, sms, pdl, batch_invariant and workspace_limit into the request.
 bool read_options(Work& work);
 /// Finds the device of the request: the caller's, or the one of the tensors. The emulated one is emu:sm100 for types
-/// and scales that only Blackwell multiplies.
+/// and scales that only Blackwell multiplies or writes.
 bool find_device(Work& work, ww_dtype a_type, ww_dtype b_type, ww_scale scale);
 
-/// Reads `out`, or has the framework of `a` allocate one of this shape.
-bool read_output(Work& work, std::initializer_list<std::int64_t> shape, Type fallback, const char* meaning);
+/// Reads `out` and its element type, or has the framework of `a` allocate one of this shape. The type is packed only
+/// where the epilogue quantises to mx or nv.
+bool read_output(Work& work, std::initializer_list<std::int64_t> shape, Type fallback, const char* meaning, Type& type);
 
 /// Extents that scales are matched against. `outer` is the batch or the groups; 0: there is neither.
 struct ScaleExtents {
@@ -63,6 +64,17 @@ struct Scales {
 };
 /// Reads scale, scale_type, scale_a and scale_b: the recipe that the caller names, or that the shapes fit.
 bool read_scales(Work& work, const ScaleExtents& extents, Scales& scales);
+
+/// The chunks of one operand of mx or nv: blocks of 128 rows, each for all of K.
+struct Chunks {
+  std::int64_t blocks = 0;
+  bool at_least = false;    // there may be memory for more
+  bool per_matrix = false;  // (outer, bytes) is taken
+  bool shared = true;       // (bytes) is taken
+};
+/// Reads chunks of `k` elements along K: one dimension of bytes, or as many for each of `outer` matrices or groups.
+bool read_chunks(Argument argument, ww_scale recipe, const Tensor& tensor, const Chunks& chunks, std::int64_t k,
+                 std::int64_t outer, ScaleStrides& strides);
 
 /// Reads the factor of 4-bit types, one float.
 bool read_global_scale(Work& work, const float*& factor);

@@ -77,15 +77,8 @@ constexpr Recipe kRecipes[] = {
 };
 constexpr bool is_chunked(ww_scale scale) { return scale == WW_SCALE_MX || scale == WW_SCALE_NV; }
 
-/// The chunks of one operand: blocks of 128 rows, each for all of K.
-struct Chunks {
-  std::int64_t blocks = 0;
-  bool at_least = false;    // there may be memory for more
-  bool per_matrix = false;  // (outer, bytes) is taken
-  bool shared = true;       // (bytes) is taken
-};
+}  // namespace
 
-/// Reads chunks of `k` elements along K: one dimension of bytes, or as many for each matrix or group.
 bool read_chunks(Argument argument, ww_scale recipe, const Tensor& t, const Chunks& chunks, std::int64_t k,
                  std::int64_t outer, ScaleStrides& strides) {
   const std::int64_t vector = recipe == WW_SCALE_MX ? 32 : 16;
@@ -103,7 +96,7 @@ bool read_chunks(Argument argument, ww_scale recipe, const Tensor& t, const Chun
   return invalid(
       name_of(argument),
       std::string(chunks.at_least ? "at least " : "") + std::to_string(bytes) + " contiguous bytes" +
-          (!chunks.shared      ? " for each group"
+          (!chunks.shared      ? " for each matrix or group"
            : chunks.per_matrix ? " in one dimension, or as many for each matrix"
                                : " in one dimension") +
           ": chunks of 128 rows x 4 scales, which quantize_mx() and quantize_nv() make, and swizzle_scales() "
@@ -111,6 +104,8 @@ bool read_chunks(Argument argument, ww_scale recipe, const Tensor& t, const Chun
           std::to_string(vector) + "))",
       t.shape_words());
 }
+
+namespace {
 
 /// Reads the chunks of both operands. A batch has them for each matrix or for all; groups of rows for each group, of A
 /// one after another in blocks of their own unless they are masked; groups of K have those of the whole K.

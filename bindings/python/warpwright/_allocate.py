@@ -30,6 +30,10 @@ def _numpy_empty(shape: Tuple[int, ...], name: str) -> Any:
 
 def empty_like(like: Any, shape: Tuple[int, ...], name: str, framework: str) -> Any:
     """Returns an uninitialised tensor of this shape and element type where `like` lies."""
+    if name == "e2m1" and framework in ("torch", "numpy"):  # bytes, which the next product may take as they are
+        from ._microscale import _bytes_like, _typed
+
+        return _typed(_bytes_like(like, shape), name)
     if framework == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, _NAMES[name]), device=like.device)
