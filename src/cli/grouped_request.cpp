@@ -282,8 +282,13 @@ Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   WW_CHECK(resolve_scheduler(flags, request.options.config));
   GroupedProblem& p = request.problem;
   if (request.types.b != request.types.ab && !is_microscaled(request.types.scale))
-    return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),
-                   name_of(request.types.b), "operands of groups have one type but for scales of mx");
+    return failure(
+        ErrorCode::unsupported,
+        request.b       ? "--b"
+        : flags.b_dtype ? "--b-dtype"
+                        : "--config, key b",
+        fmt::format("{}, the type of A, because types of groups mix with --scale mx alone", name_of(request.types.ab)),
+        name_of(request.types.b));
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   WW_CHECK(resolve_layout(flags, request));
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));

@@ -98,6 +98,18 @@ TEST(GroupedRequest, FlagsThatMeanNothing) {
   EXPECT_EQ(refused([](Flags& f) { f.n = "4611686018427387904"; }), "--n");
   EXPECT_EQ(refused([](Flags& f) { f.k = "9223372036854775807"; }), "--k");
   EXPECT_EQ(refused([](Flags& f) { f.scale = "rowwise"; }), "--scale");
+  EXPECT_EQ(refused([](Flags& f) { f.dtype = "e4m3", f.b_dtype = "e5m2"; }), "--b-dtype");
+  EXPECT_EQ(refused([](Flags& f) { f.b_dtype = "e4m2"; }), "--b-dtype");
+}
+
+TEST(GroupedRequest, TypesMixWithScalesOfMx) {
+  Flags flags;
+  flags.dtype.emplace("e4m3"), flags.b_dtype.emplace("e2m1"), flags.scale.emplace("mx");
+  flags.device.emplace("emu:sm100");
+  const GroupedRequest r = make_grouped_request(flags).value();
+  EXPECT_EQ(r.problem.a, DType::e4m3);
+  EXPECT_EQ(r.problem.b, DType::e2m1);
+  EXPECT_EQ(r.options.config.operands.b, DType::e2m1);
 }
 
 TEST(GroupedRequest, EpilogueOfFlagsAndOfText) {
@@ -121,8 +133,8 @@ TEST(GroupedRequest, FlagsOfAnEpilogueThatMeanNothing) {
 }
 
 TEST(GroupedRequest, ReasonsForFlagsOfGemmAreInTheTable) {
-  for (const char* name : {"--swap-ab", "--batch", "--d-layout", "--c-layout", "--a-source", "--b-dtype", "--fixed-n",
-                           "--fixed-k", "--pointer-array"}) {
+  for (const char* name : {"--swap-ab", "--batch", "--d-layout", "--c-layout", "--a-source", "--fixed-n", "--fixed-k",
+                           "--pointer-array"}) {
     const auto refusal = std::find_if(refusals().begin(), refusals().end(), [&](const Refusal& r) {
       return std::string_view(r.name) == name && (r.operations & kGrouped) != 0 && (r.verbs & kRun) != 0;
     });

@@ -4,6 +4,7 @@ operands and arrays come from files. Usage: operation_program_test.py <path of w
 import json
 import os
 import pathlib
+import random
 import struct
 import subprocess
 import sys
@@ -73,6 +74,23 @@ class Operations(unittest.TestCase):
                 with self.subTest(config=config["config"]):
                     again = self.answer(*operation, "--device", "emu:sm90", "--config", config["config"], "--verify")
                     self.assertTrue(again["ok"])
+
+    def test_groups_of_two_types(self) -> None:
+        """Beside chosen pairs two random problems; every one is compared with FP64."""
+        types, rng = ["e4m3", "e5m2", "e2m1", "e3m2", "e2m3"], random.Random("types of groups")
+        cases = [("e4m3", "e2m1", "3,0,70", 64, 128), ("e2m1", "e5m2", "0,1", 136, 256)]
+        for _ in range(2):
+            rows = ",".join(str(rng.choice([0, 1, rng.randrange(200)])) for _ in range(rng.randrange(1, 5)))
+            cases.append((*rng.sample(types, 2), rows, 8 * rng.randrange(1, 30), 128 * rng.randrange(1, 5)))
+        for a, b, rows, n, k in cases:
+            flags = ["grouped", "--rows", rows, "--n", str(n), "--k", str(k), "--dtype", a, "--b-dtype", b, "--scale", "mx",
+                     "--device", "emu:sm100", "--verify"]
+            with self.subTest(command=" ".join(flags)):
+                ran = self.answer(*flags)
+                self.assertTrue(ran["ok"])
+                self.assertIn(f"a={a},b={b},", ran["config"])
+        refused = self.answer("grouped", *ROWS, "--b-dtype", "f16", status=3)["error"]
+        self.assertEqual(refused["argument"], "--b-dtype")
 
     def test_a_config_is_for_the_architecture_of_its_device(self) -> None:
         for device, other in (("emu:sm90", "sm100"), ("emu:sm100", "sm90")):
