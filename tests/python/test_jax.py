@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -220,7 +221,12 @@ def test_nothing_to_multiply():
     ({"a": np.zeros((16, 64), np.int32)}, "a"),
     ({"scale_a": np.ones(16, np.float32)}, "scale_b"),
     ({"bias": np.zeros(23, BF16), "epilogue": "acc + bias"}, "bias"),
-    ({"scale": "mx"}, "scale"),
+    ({"scale": "mx32"}, "scale"),
+    ({"global_scale": np.ones(1, np.float32)}, "global_scale"),
+    ({"a_dtype": "e2m1"}, "a"),
+    ({"a": np.zeros((16, 32), np.uint8), "a_dtype": "e5m2"}, "a_dtype"),
+    ({"scale": "mx", "scale_a": np.zeros(511, np.uint8), "scale_b": np.zeros(512, np.uint8)}, "scale_a"),
+    ({"scale": "nv", "scale_a": np.zeros(512, np.uint8), "scale_b": np.zeros(512, np.float32)}, "scale_b"),
 ])
 def test_errors_name_the_argument(given, argument):
     operands = {"a": np.zeros((16, 64), BF16), "b": np.zeros((24, 64), BF16), **given}
@@ -248,6 +254,83 @@ def test_groups_that_the_function_computes():
     for chosen in (ids, np.full(40, 1, np.int32)):  # one trace, other sizes
         expected = np.einsum("mk,mnk->mn", wide(x), wide(experts)[chosen])
         assert np.array_equal(wide(route(x, experts, chosen)), expected)
+
+
+def packed_operand(seed, shape, name):
+    """Storage of random elements that multiply exactly, their values, and the keyword that names the type of bytes."""
+    if name in ("e4m3", "e5m2"):
+        values = integers(rng(seed), shape, E4M3 if name == "e4m3" else jnp.float8_e5m2)
+        return values, wide(values), None
+    kind = {"e2m1": ml_dtypes.float4_e2m1fn, "e3m2": ml_dtypes.float6_e3m2fn, "e2m3": ml_dtypes.float6_e2m3fn}[name]
+    values = rng(seed).integers(0, 16 if name == "e2m1" else 64, shape).astype(np.uint8).view(kind)
+    return warpwright.pack_elements(values), wide(values), name
+
+
+def block_scales(seed, shape, recipe):
+    """Powers of two by rows, in chunks as products read them, and as a factor of each element."""
+    own, vector = (ml_dtypes.float8_e8m0fnu, 32) if recipe == "mx" else (E4M3, 16)
+    plain = powers(rng(seed), shape).astype(own)
+    return plain, warpwright.swizzle_scales(plain), np.repeat(wide(plain), vector, -1)
+
+
+BLOCK_SCALED = [(150, 136, 256, "e4m3", "e4m3", "mx", ()), (1, 64, 128, "e5m2", "e2m1", "mx", ()),
+                (40, 72, 192, "e2m1", "e2m1", "nv", ()), (33, 40, 128, "e2m1", "e2m1", "mx", (3,)),
+                (0, 64, 128, "e4m3", "e4m3", "mx", ())]
+for drawn in range(4):
+    source = rng([2026, drawn])
+    with_nv = bool(source.integers(2))
+    of = ["e2m1", "e2m1"] if with_nv else [str(one) for one in source.choice(["e4m3", "e5m2", "e2m1", "e3m2", "e2m3"], 2)]
+    BLOCK_SCALED.append((int(source.integers(1, 200)), 8 * int(source.integers(1, 30)), 128 * int(source.integers(1, 5)), *of,
+                         "nv" if with_nv else "mx", (2,) * int(source.integers(2))))
+
+
+@pytest.mark.parametrize("m,n,k,a,b,recipe,batch", BLOCK_SCALED)
+def test_scales_of_mx_and_nv(m, n, k, a, b, recipe, batch):
+    vector = 32 if recipe == "mx" else 16
+    x, x_values, a_dtype = packed_operand(1, (*batch, m, k), a)
+    y, y_values, b_dtype = packed_operand(2, (*batch, n, k), b)
+    _, of_a, wide_a = block_scales(3, (*batch, m, k // vector), recipe)
+    _, of_b, wide_b = block_scales(4, (*batch, n, k // vector), recipe)
+    expected = (x_values * wide_a) @ (y_values * wide_b).swapaxes(-1, -2)
+    run = jax.jit(lambda *z: gemm(z[0], z[1], scale_a=z[2], scale_b=z[3], a_dtype=a_dtype, b_dtype=b_dtype, alpha=0.5,
+                                  out_dtype=jnp.float32))
+    assert np.array_equal(wide(run(x, y, of_a, of_b)), expected * 0.5)
+    as_bytes = [one.view(np.uint8) for one in (of_a, of_b)]
+    factor = np.array([4], np.float32) if recipe == "nv" else None
+    got = gemm(x, y, scale_a=as_bytes[0], scale_b=as_bytes[1], scale=recipe, a_dtype=a_dtype, b_dtype=b_dtype,
+               global_scale=factor, out_dtype=jnp.float32)
+    assert np.array_equal(wide(got), expected * (4 if recipe == "nv" else 1))
+
+
+@pytest.mark.parametrize("a,b,recipe", [("e4m3", "e4m3", "mx"), ("e2m1", "e2m1", "nv"), ("e5m2", "e3m2", "mx")])
+@pytest.mark.parametrize("masked", [False, True])
+def test_groups_with_scales_of_mx_and_nv(a, b, recipe, masked):
+    counts, n, k = [40, 0, 130, 7], 64, 256
+    groups, most, vector = len(counts), 136, 32 if recipe == "mx" else 16
+    rows = groups * most if masked else sum(counts)
+    x, x_values, a_dtype = packed_operand(5, (rows, k), a)
+    y, y_values, b_dtype = packed_operand(6, (groups, n, k), b)
+    plain, _, wide_a = block_scales(7, (rows, k // vector), recipe)
+    _, of_b, wide_b = block_scales(8, (groups, n, k // vector), recipe)
+    starts = [g * most for g in range(groups)] if masked else [sum(counts[:g]) for g in range(groups)]
+    expected = np.zeros((rows, n))
+    for g, (start, count) in enumerate(zip(starts, counts)):
+        one = slice(start, start + count)
+        expected[one] = (x_values * wide_a)[one] @ (y_values * wide_b)[g].T
+    if masked:
+        of_a = warpwright.swizzle_scales(plain.reshape(groups, most, -1))
+        x, expected, sizes = x.reshape(groups, most, -1), expected.reshape(groups, most, n), np.array(counts, np.int32)
+    else:
+        parts = [warpwright.swizzle_scales(plain[start : start + count]) for start, count in zip(starts, counts)]
+        room = (rows + 127 * groups) // 128 * (k // vector // 4) * 512
+        of_a = np.concatenate([*parts, np.zeros(room - sum(map(len, parts)), plain.dtype)])
+        sizes = np.cumsum(counts).astype(np.int32)
+    encoding = "masked" if masked else "offsets"
+    run = jax.jit(lambda *z: grouped_gemm(z[0], z[1], z[2], scale_a=z[3], scale_b=z[4], a_dtype=a_dtype, b_dtype=b_dtype,
+                                          encoding=encoding, out_dtype=jnp.float32))
+    assert np.array_equal(wide(run(x, y, sizes, of_a, of_b)), expected)
+    with pytest.raises(warpwright.InvalidError, match="argument scale_a: expected"):
+        run(x, y, sizes, of_a[..., :-512], of_b)
 
 
 def test_result_in_the_memory_of_c():

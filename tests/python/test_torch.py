@@ -309,6 +309,44 @@ def test_scaled_grouped_mm_of_blackwell(recipe):
     assert torch.equal(first[0].cpu(), parts[0][1].bfloat16())
 
 
+def groups_of_k(m, n, ks, seed):
+    """Operands of groups of K in FP8 with scales of mx, those of each group in chunks of its own, and the products."""
+    generator = torch.Generator().manual_seed(seed)
+    k = sum(ks)
+    given = []
+    for rows in (m, n):
+        values = torch.randint(-3, 4, (rows, k), generator=generator).to(FP8)
+        parts, wide = [], []
+        for start, count in zip([sum(ks[:g]) for g in range(len(ks))], ks):
+            scales = torch.exp2(torch.randint(-1, 2, (rows, -(-count // 32)), generator=generator).float())
+            if count > 0:
+                parts.append(warpwright.swizzle_scales(scales.to(torch.float8_e8m0fnu)).view(torch.uint8).reshape(-1))
+            one = scales.double().repeat_interleave(32, 1)[:, :count]
+            wide.append(values[:, start : start + count].double() * one)
+        given.append((values.to(DEVICE), torch.cat(parts).view(torch.float8_e8m0fnu).to(DEVICE), wide))
+    (a, sa, x), (b, sb, y) = given
+    return a, b.t(), sa, sb, torch.stack([one @ other.t() for one, other in zip(x, y)])
+
+
+RANDOM_KS = [(int(m), int(8 * n), [int(32 * one) for one in ks]) for m, n, *ks in
+             torch.randint(1, 9, (3, 6), generator=torch.Generator().manual_seed(20261123)).tolist()]
+
+
+@needs_blackwell
+@pytest.mark.parametrize("m,n,ks", [(40, 64, [128, 0, 384]), (130, 72, [96, 32, 160, 256]), (1, 8, [32]), *RANDOM_KS])
+def test_scaled_grouped_mm_of_groups_of_k_with_mx(m, n, ks):
+    a, b, sa, sb, expected = groups_of_k(m, n, ks, 81)
+    ends = offsets([sum(ks[: g + 1]) for g in range(len(ks))])
+    swizzle, one = Swizzle.SWIZZLE_32_4_4, Recipe.BlockWise1x32
+    got = wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=ends, output_dtype=torch.float32)
+    assert torch.equal(got.cpu(), expected.float())
+    if all(count % 128 == 0 for count in ks):
+        got = wwt.scaled_grouped_mm(a, b, sa.reshape(-1, 4), one, sb, one, swizzle, swizzle, offs=ends, alignment=128)
+        assert torch.equal(got.cpu(), expected.bfloat16())
+    with pytest.raises(ValueError, match="scale_b"):
+        wwt.scaled_grouped_mm(a, b, sa, one, sb[1:], one, swizzle, swizzle, offs=ends)
+
+
 @needs_blackwell
 def test_operators_of_packed_types():
     (a, bt, sa, _, sb, *_), expected = blackwell("nvfp4", 64, 72, 128)
@@ -344,8 +382,10 @@ def test_what_formats_of_blackwell_refuse():
         wwt.scaled_mm(a, b, [sa, sa], one, sb, one, swizzle, swizzle)
     with pytest.raises(ValueError, match="scale_b"):  # e4m3 scales are NVFP4's
         wwt.scaled_mm(a, b, sa, one, sb.view(FP8), one, swizzle, swizzle)
-    with pytest.raises(NotImplementedError, match="mat_a, mat_b.*groups of K"):
-        wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=offsets((128,)))
+    for recipe in ("mxfp4", "nvfp4"):
+        (a, b, sa, one, sb, *_), _ = blackwell(recipe, 64, 64, 128)
+        with pytest.raises(NotImplementedError, match="mat_a, mat_b.*groups of K"):
+            wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=offsets((128,)))
 
 
 def test_what_torch_has_and_this_library_lacks_is_refused():

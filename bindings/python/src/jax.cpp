@@ -19,7 +19,12 @@
 namespace wwpy {
 namespace {
 
-/// The device of a call: cuda:ordinal, or emu:sm90 for -1. Opened once in a process, and once more after a fork. XLA
+constexpr int kHopper = -1, kBlackwell = -2;  // ordinals of the emulated devices
+
+/// The ordinal of the emulated device that has a call's product.
+int emulated_ordinal(const JaxCall& call) { return needs_blackwell(call) ? kBlackwell : kHopper; }
+
+/// The device of a call: cuda:ordinal, or an emulated one. Opened once in a process, and once more after a fork. XLA
 /// calls without the interpreter's lock, so that these are not the Device objects of Python.
 ww_status open_device(int ordinal, ww_device* device) {
   static std::mutex mutex;
@@ -27,7 +32,9 @@ ww_status open_device(int ordinal, ww_device* device) {
   const std::lock_guard<std::mutex> lock(mutex);
   const auto key = std::make_pair(fork_generation(), ordinal);
   if (const auto found = opened.find(key); found != opened.end()) return *device = found->second, WW_OK;
-  const std::string name = ordinal < 0 ? "emu:sm90" : "cuda:" + std::to_string(ordinal);
+  const std::string name = ordinal == kHopper      ? "emu:sm90"
+                           : ordinal == kBlackwell ? "emu:sm100"
+                                                   : "cuda:" + std::to_string(ordinal);
   const ww_status status = ww_device_open(name.c_str(), nullptr, device);
   if (status == WW_OK) opened.emplace(key, *device);
   return status;
@@ -181,7 +188,7 @@ XLA_FFI_Error* handle(XLA_FFI_CallFrame* frame, bool gpu) {
   ww_device device = nullptr;
   if (gpu) {
     if (XLA_FFI_Error* failed = find_gpu(frame, &stream, &device)) return failed;
-  } else if (const ww_status status = open_device(-1, &device); status != WW_OK) {
+  } else if (const ww_status status = open_device(emulated_ordinal(call), &device); status != WW_OK) {
     return library_error(frame, status);
   }
   ww_plan plan = nullptr;
@@ -253,7 +260,7 @@ PyObject* workspace_bytes(PyObject*, PyObject* args) {
     const WithoutGil others;
     ww_device device = nullptr;
     ww_plan plan = nullptr;
-    status = open_device(ordinal, &device);
+    status = open_device(ordinal < 0 ? emulated_ordinal(call) : ordinal, &device);
     if (status == WW_OK) status = find_plan(device, call, request, nullptr, &plan);
     if (status == WW_OK) status = ww_plan_workspace_bytes(plan, &bytes);
   }
@@ -263,6 +270,7 @@ PyObject* workspace_bytes(PyObject*, PyObject* args) {
 PyObject* counters(PyObject*, PyObject* ordinal) {
   const long number = PyLong_AsLong(ordinal);
   if (number == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  if (number < kBlackwell) return invalid("ordinal", "-2 or more", std::to_string(number)), nullptr;
   ww_device device = nullptr;
   return succeeded(open_device(static_cast<int>(number), &device)) ? counters_of(device) : nullptr;
 }

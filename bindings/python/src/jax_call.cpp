@@ -24,12 +24,32 @@ std::int64_t elements(const JaxBuffer& buffer) {
   return count;
 }
 
-/// f32 buffers are multiplied as tf32, which is their only product on tensor cores.
-ww_dtype operand_type(const JaxBuffer& buffer) { return buffer.type == WW_F32 ? WW_TF32 : buffer.type; }
+/// f32 buffers are multiplied as tf32, which is their only product on tensor cores. `named` is the type of packed
+/// elements, or 0.
+ww_dtype operand_type(const JaxBuffer& buffer, std::int64_t named) {
+  if (named != 0) return static_cast<ww_dtype>(named);
+  return buffer.type == WW_F32 ? WW_TF32 : buffer.type;
+}
+
+/// The elements of so many places of a buffer, whose bytes hold several elements of a packed type.
+std::int64_t unpacked(std::int64_t places, ww_dtype type) {
+  const bool four_bits = type == WW_E2M1, six_bits = type == WW_E3M2 || type == WW_E2M3;
+  return four_bits ? places * 2 : six_bits ? places * 8 / 6 : places;
+}
 
 /// The elements from one matrix of a batch to the next: 0 if one matrix serves them all.
 std::int64_t batch_stride(const JaxBuffer& buffer, std::int64_t batch) {
   return buffer.rank == 3 ? elements(buffer) / batch : 0;
+}
+
+bool is_chunked(const JaxCall& call) {
+  return call[Number::scale] == WW_SCALE_MX || call[Number::scale] == WW_SCALE_NV;
+}
+
+/// The distance from the scales of one matrix of a batch to those of the next: 0 if one set serves them all.
+std::int64_t scale_stride(const JaxCall& call, Role role, std::int64_t batch) {
+  const JaxBuffer& scales = call[role];
+  return scales.rank == (is_chunked(call) ? 2 : 3) ? elements(scales) / batch : 0;
 }
 
 void fill_options(const JaxCall& call, ww_options& options) {
@@ -66,6 +86,7 @@ template <class Operands> void fill_operands(const JaxCall& call, JaxRequest& re
   operands.d = call[Role::d].data;
   operands.scale_a = call[Role::scale_a].data;
   operands.scale_b = call[Role::scale_b].data;
+  operands.global_scale = static_cast<const float*>(call[Role::global_scale].data);
   if (const JaxBuffer& workspace = call[Role::workspace]; workspace.given()) {
     const auto address = reinterpret_cast<std::uintptr_t>(workspace.data);
     const std::uintptr_t skipped = (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
@@ -80,13 +101,14 @@ std::string describe_gemm(const JaxCall& call, JaxRequest& request) {
   ww_gemm_problem& p = request.gemm;
   p.struct_size = sizeof p;
   const bool a_mn = call[Number::a_major] == WW_MAJOR_MN, b_mn = call[Number::b_major] == WW_MAJOR_MN;
+  p.a_type = operand_type(a, call[Number::a_type]);
+  p.b_type = operand_type(b, call[Number::b_type]);
   p.m = extent(a, a_mn ? 0 : 1);
-  p.k = extent(a, a_mn ? 1 : 0);
+  p.k = unpacked(extent(a, a_mn ? 1 : 0), p.a_type);
   p.n = extent(b, b_mn ? 0 : 1);
-  p.a_type = operand_type(a);
-  p.b_type = operand_type(b);
   p.d_type = d.type;
   p.scale = static_cast<ww_scale>(call[Number::scale]);
+  p.scale_type = static_cast<ww_scale_type>(call[Number::scale_type]);
   p.a_major = a_mn ? WW_MAJOR_MN : WW_MAJOR_K;
   p.b_major = b_mn ? WW_MAJOR_MN : WW_MAJOR_K;
   p.epilogue = call.epilogue.c_str();
@@ -95,11 +117,11 @@ std::string describe_gemm(const JaxCall& call, JaxRequest& request) {
   if (p.batched) {
     p.batch = a.rank == 3 ? a.extent[0] : b.extent[0];
     if (p.batch == 0) return {};
-    p.batch_a = batch_stride(a, p.batch);
-    p.batch_b = batch_stride(b, p.batch);
+    p.batch_a = unpacked(batch_stride(a, p.batch), p.a_type);
+    p.batch_b = unpacked(batch_stride(b, p.batch), p.b_type);
     p.batch_d = batch_stride(d, p.batch);
-    if (call[Role::scale_a].rank == 3) p.batch_scale_a = batch_stride(call[Role::scale_a], p.batch);
-    if (call[Role::scale_b].rank == 3) p.batch_scale_b = batch_stride(call[Role::scale_b], p.batch);
+    p.batch_scale_a = scale_stride(call, Role::scale_a, p.batch);
+    p.batch_scale_b = scale_stride(call, Role::scale_b, p.batch);
   }
   fill_epilogue(call, p.batch, p.batched != 0, request.epilogue);
   fill_operands(call, request, request.gemm_operands);
@@ -112,14 +134,15 @@ std::string describe_grouped(const JaxCall& call, JaxRequest& request) {
   ww_grouped_problem& p = request.grouped;
   p.struct_size = sizeof p;
   const bool b_mn = call[Number::b_major] == WW_MAJOR_MN;
+  p.a_type = operand_type(a, call[Number::a_type]);
+  p.b_type = operand_type(b, call[Number::b_type]);
   p.groups = b.extent[0];
   p.rows = extent(a, 1);
-  p.k = extent(a, 0);
+  p.k = unpacked(extent(a, 0), p.a_type);
   p.n = extent(b, b_mn ? 0 : 1);
-  p.a_type = operand_type(a);
-  p.b_type = operand_type(b);
   p.d_type = d.type;
   p.scale = static_cast<ww_scale>(call[Number::scale]);
+  p.scale_type = static_cast<ww_scale_type>(call[Number::scale_type]);
   p.encoding = static_cast<ww_encoding>(call[Number::encoding]);
   p.b_major = b_mn ? WW_MAJOR_MN : WW_MAJOR_K;
   p.zero_outside = call[Number::zero_outside] != 0;
@@ -133,6 +156,10 @@ std::string describe_grouped(const JaxCall& call, JaxRequest& request) {
 }
 
 }  // namespace
+
+bool needs_blackwell(const JaxCall& call) {
+  return call[Number::a_type] != 0 || call[Number::b_type] != 0 || is_chunked(call);
+}
 
 std::string describe(const JaxCall& call, JaxRequest& request) {
   std::memset(&request, 0, sizeof request);

@@ -32,6 +32,7 @@ enum class JaxRole : std::int64_t {
   aux1,
   aux2,
   aux3,
+  global_scale,
   workspace,
   d,
   count
@@ -58,6 +59,9 @@ enum class JaxNumber : int {
   scalars_given,
   batch_invariant,
   workspace_limit,
+  a_type,  // ww_dtype of packed elements in a buffer of bytes; 0: the buffer's own
+  b_type,
+  scale_type,
   count
 };
 inline constexpr int kJaxNumbers = static_cast<int>(JaxNumber::count);
@@ -71,6 +75,9 @@ struct JaxCall {
   const JaxBuffer& operator[](JaxRole role) const { return buffer[static_cast<int>(role)]; }
   std::int64_t operator[](JaxNumber index) const { return number[static_cast<int>(index)]; }
 };
+
+/// Returns whether only Blackwell has the product: packed operands, or scales of mx or nv.
+bool needs_blackwell(const JaxCall& call);
 
 /// The structs of the C interface for one call. `problem` points to texts of the call, `operands` to `epilogue`.
 struct JaxRequest {

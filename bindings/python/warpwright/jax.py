@@ -24,10 +24,14 @@ __all__ = ["gemm", "grouped_gemm", "linear", "counters"]
 # The orders of JaxRole and JaxNumber in src/jax_call.hpp.
 _ROLES = {name: number for number, name in enumerate(
     ("a", "b", "scale_a", "scale_b", "sizes", "sizes2", "c", "row0", "row1", "row2", "row3", "col0", "col1", "col2",
-     "col3", "aux0", "aux1", "aux2", "aux3", "workspace", "d"))}
+     "col3", "aux0", "aux1", "aux2", "aux3", "global_scale", "workspace", "d"))}
 # The numbers of warpwright.h.
 _TYPES = {"float8_e4m3fn": 1, "float8_e5m2": 2, "bfloat16": 3, "float16": 4, "float32": 5}
-_SCALES = {None: 0, "none": 0, "tensor": 1, "row-column": 2, "block": 3, "block-1d": 4}
+_PACKED = {"e2m1": (7, 4), "e3m2": (8, 6), "e2m3": (9, 6)}  # and the bits of an element
+_SCALES = {None: 0, "none": 0, "tensor": 1, "row-column": 2, "block": 3, "block-1d": 4, "mx": 6, "nv": 7}
+_MX, _NV = _SCALES["mx"], _SCALES["nv"]
+_SCALE_TYPES = {_MX: 1, _NV: 2}
+_OF_CHUNKS = {_MX: (32, "float8_e8m0fnu"), _NV: (16, "float8_e4m3fn")}  # elements of a scale, and its type
 _ENCODINGS = {"offsets": 0, "indptr": 1, "starts-counts": 2, "row-ids": 3, "masked": 4}
 _GEMM, _GROUPED = 1, 2
 _NO_WORKSPACE = -1
@@ -154,10 +158,53 @@ def _block_count(extent: int) -> int:
     return -(-extent // 128)
 
 
+def _factor(argument: str, array: Any, named: Any) -> Tuple[int, int]:
+    """The number of the packed type that is named for bytes, or 0, and the elements of a row."""
+    if named is None:
+        _type_of(argument, array)
+        return 0, array.shape[-1]
+    name = str(getattr(named, "name", named))
+    name = {"float4_e2m1fn": "e2m1", "float6_e3m2fn": "e3m2", "float6_e2m3fn": "e2m3"}.get(name, name)
+    if name not in _PACKED:
+        raise _invalid(f"{argument}_dtype", f"None or {', '.join(_PACKED)}", name)
+    if str(array.dtype) != "uint8":
+        raise _invalid(argument, f"uint8 bytes of packed {name}", str(array.dtype))
+    number, bits = _PACKED[name]
+    if array.shape[-1] * 8 % bits:
+        raise _invalid(argument, f"rows of whole elements of {bits} bits", f"{array.shape[-1]} bytes")
+    return number, array.shape[-1] * 8 // bits
+
+
+def _check_chunks(recipe: int, scale_a: Any, scale_b: Any, blocks_a: int, blocks_b: int, k: int, outer_a: Tuple[int, ...],
+                  outer_b: Tuple[int, ...], groups: bool) -> None:
+    """Chunks of `blocks` times 128 rows, for each matrix of a batch or for all of them; of groups for each group, or of A
+    at least so many bytes, if its groups follow one another."""
+    vector, own = _OF_CHUNKS[recipe]
+    for name, array, blocks, outer in (("scale_a", scale_a, blocks_a, outer_a), ("scale_b", scale_b, blocks_b, outer_b)):
+        if str(array.dtype) not in (own, "uint8"):
+            raise _invalid(name, f"{own} or uint8", array.dtype)
+        count, shape = blocks * -(-k // (4 * vector)) * 512, tuple(array.shape)
+        if groups and not outer:
+            if len(shape) != 1 or shape[0] < count:
+                raise _invalid(name, f"at least {count} bytes in chunks, one dimension", shape)
+        elif shape != (*outer, count) and (groups or shape != (count,)):
+            legal = [(*outer, count)] if groups or not outer else [(count,), (*outer, count)]
+            raise _invalid(name, " or ".join(f"shape {one}" for one in legal) + ", bytes in chunks", shape)
+
+
+def _check_global_scale(recipe: int, factor: Any) -> None:
+    if factor is None:
+        return
+    if recipe != _NV:
+        raise _invalid("global_scale", "None without scales of nv", "an array")
+    if factor.size != 1 or str(factor.dtype) != "float32":
+        raise _invalid("global_scale", "one float32", f"{factor.dtype} {tuple(factor.shape)}")
+
+
 def _scale_recipe(scale: Optional[str], scale_a: Any, scale_b: Any, m: int, n: int, k: int) -> int:
     """The number of the recipe that is named, or that the shapes of the scales (without batch or groups) fit."""
     if scale not in _SCALES:
-        raise _invalid("scale", "none, tensor, row-column, block or block-1d", scale)
+        raise _invalid("scale", "none, tensor, row-column, block, block-1d, mx or nv", scale)
     if (scale_a is None) != (scale_b is None):
         raise _invalid("scale_b" if scale_b is None else "scale_a", "scales of both operands or of neither", "one")
     if scale is not None or scale_a is None:
@@ -165,6 +212,9 @@ def _scale_recipe(scale: Optional[str], scale_a: Any, scale_b: Any, m: int, n: i
             raise _invalid("scale_a", f"scales if and only if the recipe has them (scale={scale})",
                            "none" if scale_a is None else "scales")
         return _SCALES[scale]
+    for recipe, (_, own) in _OF_CHUNKS.items():
+        if str(scale_a.dtype) == own:
+            return recipe
     kb, nb = _block_count(k), _block_count(n)
     shape_b = tuple(scale_b.shape)
     if tuple(scale_a.shape[-2:]) == (m, kb) and shape_b[-2:] == (nb, kb):
@@ -223,7 +273,7 @@ def _columns(epilogue: str, n: int) -> int:
 
 
 def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None,
-         out_dtype: Any = None, transpose_a: bool = False, transpose_b: bool = False, epilogue: str = "",
+         global_scale: Any = None, a_dtype: Any = None, b_dtype: Any = None, out_dtype: Any = None, transpose_a: bool = False, transpose_b: bool = False, epilogue: str = "",
          alpha: Optional[float] = None, beta: Optional[float] = None, scalar2: Optional[float] = None,
          scalar3: Optional[float] = None, c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None,
          row3: Any = None, col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
@@ -234,9 +284,15 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
     a, b       arrays of float8_e4m3fn, float8_e5m2, bfloat16, float16, or float32 (multiplied as tf32): (M, K) and
                (N, K). With transpose_a or transpose_b, (K, M) or (K, N): 16-bit types only. A leading dimension makes
                a batch of products; one operand without it serves them all.
+    a_dtype, b_dtype   "e2m1", "e3m2" or "e2m3": the array holds packed bytes, uint8 (..., K * bits / 8), as
+               warpwright.pack_elements() makes them.
     scale      recipe of scale_a and scale_b (float32): "tensor" (one each), "row-column" ((M,) and (N,)), "block"
                ((M, ceil(K/128)) and (ceil(N/128), ceil(K/128))), "block-1d" ((M, ceil(K/128)) and (N, ceil(K/128)));
                found from the shapes if not given. A batch may have scales of its own, in front.
+               "mx" and "nv": float8_e8m0fnu or float8_e4m3fn, or uint8, in chunks of 512 bytes, one dimension for each
+               matrix, as warpwright.swizzle_scales() makes them. These, and packed operands, need Blackwell; arrays on
+               the CPU run on emu:sm100.
+    global_scale   with "nv" one float32, one more factor of every product.
     epilogue   text such as "silu(acc * alpha + bias)" (docs/api.md) with its operands by name: scalars are Python
                numbers (alpha, beta, scalar2, scalar3); bias, row1, row2, row3 are (N,), col0, col1, col2, col3 (M,), c,
                aux0, aux1, aux2, aux3 (M, N).
@@ -252,25 +308,30 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
              ("row3", row3), ("col0", col0), ("col1", col1), ("col2", col2), ("col3", col3), ("aux0", aux0),
              ("aux1", aux1), ("aux2", aux2), ("aux3", aux3)]
     a, b = jnp.asarray(a), jnp.asarray(b)
-    _type_of("a", a), _type_of("b", b)
+    (type_a, row_a), (type_b, row_b) = _factor("a", a, a_dtype), _factor("b", b, b_dtype)
     for name, array in (("a", a), ("b", b)):
         if array.ndim not in (2, 3):
             raise _invalid(name, "two dimensions, or three with a batch", tuple(array.shape))
-    m, k = a.shape[-2:][::-1] if transpose_a else a.shape[-2:]
-    n, k_b = b.shape[-2:][::-1] if transpose_b else b.shape[-2:]
+    m, k = (row_a, a.shape[-2]) if transpose_a else (a.shape[-2], row_a)
+    n, k_b = (row_b, b.shape[-2]) if transpose_b else (b.shape[-2], row_b)
     if k != k_b:
         raise _invalid("b", f"K = {k} like a", f"K = {k_b}")
     batch: Tuple[int, ...] = tuple(a.shape[:-2]) or tuple(b.shape[:-2])
     if a.ndim == 3 and b.ndim == 3 and a.shape[0] != b.shape[0]:
         raise _invalid("b", f"a batch of {a.shape[0]} like a", f"{b.shape[0]}")
     recipe = _scale_recipe(scale, scale_a, scale_b, m, n, k)
-    _check_scales(recipe, scale_a, scale_b, m, n, k, batch, batch)
+    if recipe in _OF_CHUNKS:
+        _check_chunks(recipe, scale_a, scale_b, _block_count(m), _block_count(n), k, batch, batch, False)
+    else:
+        _check_scales(recipe, scale_a, scale_b, m, n, k, batch, batch)
+    _check_global_scale(recipe, global_scale)
     _check_epilogue((*batch, m), n, batch[0] if batch else 1, named[2:])
     scalars, mask = _scalars(alpha, beta, scalar2, scalar3)
     epilogue = _typed(epilogue, named[2:], mask)
-    roles, arrays = _collect(a, b, named)
+    roles, arrays = _collect(a, b, [*named, ("global_scale", global_scale)])
     out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
-    numbers = (_GEMM, recipe, int(transpose_a), int(transpose_b), 0, 0, 0, mask, int(batch_invariant), _NO_WORKSPACE)
+    numbers = (_GEMM, recipe, int(transpose_a), int(transpose_b), 0, 0, 0, mask, int(batch_invariant), _NO_WORKSPACE,
+               type_a, type_b, _SCALE_TYPES.get(recipe, 0))
     shape = (*batch, m, _columns(epilogue, n))
     if in_place and (c is None or tuple(c.shape) != shape or str(c.dtype) != out):
         raise _invalid("c", f"{out} {shape} like the result, whose memory it becomes",
@@ -335,8 +396,8 @@ _differentiable.defvjp(_forward, _backward)
 
 
 def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: str = "offsets", alignment: int = 1,
-                 scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None, out_dtype: Any = None,
-                 zero_outside: bool = True, epilogue: str = "", alpha: Optional[float] = None,
+                 scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None, global_scale: Any = None,
+                 a_dtype: Any = None, b_dtype: Any = None, out_dtype: Any = None, zero_outside: bool = True, epilogue: str = "", alpha: Optional[float] = None,
                  beta: Optional[float] = None, scalar2: Optional[float] = None, scalar3: Optional[float] = None,
                  c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None, row3: Any = None,
                  col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
@@ -348,18 +409,22 @@ def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: st
                with sizes2 (G,) counts, "row-ids" (M,), "masked" (G,) rows used of each block. Never read by the host.
     alignment  with "offsets", groups start at multiples of it.
     zero_outside  rows outside every group are zero; otherwise they hold anything.
-    scale      as in gemm(), of scale_a and scale_b; scales of b have G in front, "tensor" scales may.
+    scale      as in gemm(), of scale_a and scale_b; scales of b have G in front, "tensor" scales may. Chunks of mx and
+               nv of a are a matrix for each group: (G, bytes) with "masked", else one after another in one dimension
+               of at least (M + 127 G) // 128 blocks of 128 rows.
+    global_scale, a_dtype, b_dtype
+               as in gemm().
     epilogue   as in gemm() with its operands, without reductions; row vectors may be (G, N).
     """
     a, b, sizes = jnp.asarray(a), jnp.asarray(b), jnp.asarray(sizes)
-    _type_of("a", a), _type_of("b", b)
+    (type_a, row_a), (type_b, k) = _factor("a", a, a_dtype), _factor("b", b, b_dtype)
     if encoding not in _ENCODINGS:
         raise _invalid("encoding", ", ".join(_ENCODINGS), encoding)
     if b.ndim != 3:
         raise _invalid("b", "three dimensions, (G, N, K)", tuple(b.shape))
     masked = encoding == "masked"
-    groups, n, k = b.shape
-    if a.ndim != (3 if masked else 2) or a.shape[-1] != k or (masked and a.shape[0] != groups):
+    groups, n = b.shape[:2]
+    if a.ndim != (3 if masked else 2) or row_a != k or (masked and a.shape[0] != groups):
         raise _invalid("a", f"({groups}, Mmax, {k})" if masked else f"(M, {k})", tuple(a.shape))
     m = a.shape[-2]
     length = {"indptr": groups + 1, "row-ids": m}.get(encoding, groups)
@@ -369,18 +434,23 @@ def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: st
     if (sizes2 is None) == (encoding == "starts-counts"):
         raise _invalid("sizes2", "counts if and only if the encoding is starts-counts", encoding)
     recipe = _scale_recipe(scale, scale_a, scale_b, m, n, k)
-    if recipe:
+    if recipe in _OF_CHUNKS:
+        blocks = _block_count(m) if masked else (m + 127 * groups) // 128
+        _check_chunks(recipe, scale_a, scale_b, blocks, _block_count(n), k, (groups,) if masked else (), (groups,), True)
+    elif recipe:
         _check_scales(recipe, scale_a, scale_b, m, n, k, (groups,) if masked or recipe == 1 else (), (groups,))
     named = [("scale_a", scale_a), ("scale_b", scale_b), ("sizes", sizes), ("sizes2", sizes2), ("c", c),
              ("row0", bias), ("row1", row1), ("row2", row2), ("row3", row3), ("col0", col0), ("col1", col1),
              ("col2", col2), ("col3", col3), ("aux0", aux0), ("aux1", aux1), ("aux2", aux2), ("aux3", aux3)]
+    _check_global_scale(recipe, global_scale)
     rows = (groups, m) if masked else (m,)
     _check_epilogue(rows, n, groups, named[4:])
     scalars, mask = _scalars(alpha, beta, scalar2, scalar3)
     epilogue = _typed(epilogue, named[4:], mask)
-    roles, arrays = _collect(a, b, named)
+    roles, arrays = _collect(a, b, [*named, ("global_scale", global_scale)])
     out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
-    numbers = (_GROUPED, recipe, 0, 0, _ENCODINGS[encoding], alignment, int(zero_outside), mask, 0, _NO_WORKSPACE)
+    numbers = (_GROUPED, recipe, 0, 0, _ENCODINGS[encoding], alignment, int(zero_outside), mask, 0, _NO_WORKSPACE,
+               type_a, type_b, _SCALE_TYPES.get(recipe, 0))
     return _constant(_Call(_GROUPED, roles, numbers, scalars, epilogue, config, (*rows, _columns(epilogue, n)), out),
                      *arrays)
 

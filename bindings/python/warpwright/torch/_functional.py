@@ -103,6 +103,20 @@ def _rows_of_chunks(argument: str, scale: torch.Tensor, count: int) -> torch.Ten
     return scale.reshape(count, -1) if count > 0 else scale.reshape(-1)
 
 
+def _chunks_of_groups(argument: str, scale: torch.Tensor, rows: int, k: int, vector: int) -> torch.Tensor:
+    """Scales of groups of K, a matrix of chunks for each group one after the other, in memory for all of K."""
+    of_column = (rows + 127) // 128 * 512  # bytes for 4 scales of all rows
+    if not scale.is_contiguous() or scale.numel() % max(of_column, 1) != 0:
+        raise invalid(argument, f"contiguous chunks of each group of K, {of_column} elements for 4 scales",
+                      f"shape {tuple(scale.shape)}, strides {scale.stride()}")
+    flat, count = scale.reshape(-1), (k + 4 * vector - 1) // (4 * vector) * of_column
+    if flat.numel() >= count:
+        return flat[:count]
+    made = torch.zeros(count, dtype=torch.uint8, device=scale.device)
+    made[: flat.numel()] = flat.view(torch.uint8)
+    return made.view(scale.dtype)
+
+
 def _chunked_scales(recipe: str, of_a: Sequence[torch.Tensor], of_b: Sequence[torch.Tensor], m: int, n: int,
                     k: int) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
     """The chunks of both operands and, of the second level, the product of both tensors' scales."""
@@ -214,9 +228,10 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
                                     that there are none.
     mat_a (G, M, K), mat_b (G, K, N)  a batch, without offs.
 
-    BlockWise1x32 and BlockWise1x16 with SWIZZLE_32_4_4 are taken on Blackwell for groups of rows and batches: chunks of
+    BlockWise1x32 and BlockWise1x16 with SWIZZLE_32_4_4 are taken on Blackwell. For groups of rows and batches: chunks of
     each group padded to 128 rows, those of mat_a one group after the other in memory for (M + 127 G) / 128 blocks of rows
-    or more.
+    or more. For groups of K, in FP8 with BlockWise1x32 alone: chunks of each group padded to 128 of K, one group after
+    the other; groups that are not multiples of 128 are padded in a copy, as above.
 
     alignment               a promise that every group has a multiple of so many rows, or columns of K
 
@@ -229,9 +244,12 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
     if recipe in _CHUNKED:
         if mat_a.dim() == 2 and mat_b.dim() == 2:
-            raise NotImplementedError(f"mat_a, mat_b: expected groups of rows with scales of {recipe}, got groups of K")
-        of_a = _rows_of_chunks("scale_a", of_a, mat_a.shape[0] if mat_a.dim() == 3 else 0)
-        of_b = _rows_of_chunks("scale_b", of_b, mat_b.shape[0])
+            if recipe != "mx" or k_of(mat_a) != mat_a.shape[1]:
+                raise NotImplementedError("mat_a, mat_b: expected FP8 and scales of mx for groups of K in formats of "
+                                          f"Blackwell, got {mat_a.dtype} and scales of {recipe}")
+        else:
+            of_a = _rows_of_chunks("scale_a", of_a, mat_a.shape[0] if mat_a.dim() == 3 else 0)
+            of_b = _rows_of_chunks("scale_b", of_b, mat_b.shape[0])
     dtype = _output(output_dtype)
     if alignment < 1:
         raise invalid("alignment", "a positive number", alignment)
@@ -252,8 +270,11 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
             of_a = _vector("scale_a", of_a, groups, mat_a.shape[0])
             of_b = _vector("scale_b", of_b, groups, mat_b.shape[1])
         a, b = mat_a, mat_b.t()
-        if recipe in ("tensor", "row-column") and alignment % 128 != 0 and groups > 0:
+        if recipe in ("tensor", "row-column", "mx") and alignment % 128 != 0 and groups > 0:
             (a, b), offs = _padded_groups((a, b), offs)
+        if recipe == "mx":
+            of_a = _chunks_of_groups("scale_a", of_a, a.shape[0], a.shape[1], 32)
+            of_b = _chunks_of_groups("scale_b", of_b, b.shape[0], b.shape[1], 32)
         return k_grouped_gemm(a, b, offs, of_a, of_b, scale=recipe, out_dtype=dtype)
     raise NotImplementedError(f"mat_a, mat_b: expected 2 and 3, 2 and 2 or 3 and 3 dimensions, got {mat_a.dim()} and "
                               f"{mat_b.dim()}")
