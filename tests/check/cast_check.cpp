@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a shipped cast, transpose or packing of scales under the checker, in many schedules, and compares its outputs
-// with the reference. It prints one JSON object; shipped_sweep.py is its caller.
-//   check_casts NAME SCHEDULES [FIRST]     NAME as in src/launch/pack_configs.txt; schedules FIRST, FIRST + 1, ...
+// Runs a shipped cast (to FP8, or by mx and nv), transpose or packing of scales under the checker, in many schedules,
+// and compares its outputs with the reference. It prints one JSON object; shipped_sweep.py is its caller.
+//   check_casts NAME SCHEDULES [FIRST]     NAME as in the lists of packs; schedules FIRST, FIRST + 1, ...
 // Exit status: 0 clean, 1 findings or wrong values, 2 a wrong command line, 4 incomplete.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <random>
 
 #include "config/quantize_text.hpp"
 #include "io/json.hpp"
 #include "problems/random_quantize.hpp"
+#include "reference/element.hpp"
+#include "reference/microscale.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww {
@@ -80,6 +86,45 @@ Result<std::string> run(const Device& device, const PackScalesProblem& p) {
   return std::string();
 }
 
+/// Casts noise by mx or nv.
+Result<std::string> run(const Device& device, const MicroscaleProblem& given) {
+  WW_TRY(const MicroscalePlan plan, plan_microscale(device, given, {.sms = 2}));
+  const MicroscaleProblem& p = plan.problem();
+  const std::int64_t elements = p.batch * p.batch_x;
+  std::vector<std::uint8_t> x(static_cast<std::size_t>(bytes_in(p.x, elements)));
+  std::mt19937_64 rng(11);
+  std::normal_distribution<double> normal;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const double value = std::ldexp(normal(rng), static_cast<int>(i / 16 % 23) - 11);
+    const auto single = static_cast<float>(value);
+    if (p.x == DType::f32) std::memcpy(x.data() + 4 * i, &single, 4);
+    else {
+      const std::uint16_t code = ref::encode(p.x, value);
+      std::memcpy(x.data() + 2 * i, &code, 2);
+    }
+  }
+  using Bytes = std::vector<std::uint8_t>;
+  Bytes q(static_cast<std::size_t>(bytes_in(p.q, p.batch * p.batch_q)), 0xA5), q_expected = q;
+  Bytes scales(static_cast<std::size_t>(p.batch * p.batch_scales), 0xA5), scales_expected = scales;
+  const float tensor_scale = 0.7f;
+  const float* const factor = p.scale == Scale::nv ? &tensor_scale : nullptr;
+  WW_CHECK(plan.run({x.data(), q.data(), scales.data(), factor}));
+  ref::microscale(p, {x.data(), q_expected.data(), scales_expected.data(), factor});
+  for (const auto& [name, got, expected] : {std::tuple("q", &q, &q_expected), {"scales", &scales, &scales_expected}}) {
+    const auto wrong = std::mismatch(got->begin(), got->end(), expected->begin()).first - got->begin();
+    if (wrong < static_cast<std::ptrdiff_t>(got->size())) return fmt::format("byte {} of {} is wrong", wrong, name);
+  }
+  return std::string();
+}
+
+/// Returns problems with tails in both extents and more tasks than CTAs, with scales in chunks and in rows.
+std::vector<MicroscaleProblem> problems_of(MicroscaleProblem p) {
+  p.m = 290, p.k = 296, p.batch = 2;
+  MicroscaleProblem by_rows = p;
+  by_rows.chunked = false;
+  return {p, by_rows};
+}
+
 /// Returns schedule number `number`: the first is fifo, and the other kinds take turns.
 EmuOptions schedule_of(std::uint64_t number) {
   constexpr EmuSchedule kTurns[] = {EmuSchedule::random, EmuSchedule::pct, EmuSchedule::adversarial};
@@ -99,8 +144,9 @@ int print(const char* verdict, std::uint64_t ran, const std::string& why, int st
 
 /// Runs the problems in every schedule, up to the first that is not clean.
 template <class Problem>
-int campaign(const std::vector<Problem>& problems, std::uint64_t schedules, std::uint64_t first) {
-  const Result<Device> device = Device::open("emu:sm90", {.cache_dir = {}, .emu = schedule_of(first)});
+int campaign(const std::vector<Problem>& problems, std::uint64_t schedules, std::uint64_t first,
+             const char* device_name = "emu:sm90") {
+  const Result<Device> device = Device::open(device_name, {.cache_dir = {}, .emu = schedule_of(first)});
   if (!device) return print("incomplete", 0, device.error().message, 4);
   for (std::uint64_t i = 0; i < schedules; ++i) {
     const EmuOptions options = schedule_of(first + i);
@@ -125,8 +171,8 @@ int check(const char* name, std::uint64_t schedules, std::uint64_t first) {
     return campaign(
         std::vector<PackScalesProblem>{{.m = 700, .k = 37}, {.m = 300, .k = 8, .groups = 4, .span = 128, .words = 4}},
         schedules, first);
-  if (std::holds_alternative<MicroscaleProblem>(*named))
-    return fmt::print(stderr, "{}: no campaign has casts by mx and nv\n", name), 2;
+  if (const auto* cast = std::get_if<MicroscaleProblem>(&*named))
+    return campaign(problems_of(*cast), schedules, first, "emu:sm100");
   QuantizeProblem problem;
   if (const auto* transpose = std::get_if<TransposeProblem>(&*named)) {
     problem.x = problem.q = transpose->type, problem.block = QuantizeBlock::b128x128;

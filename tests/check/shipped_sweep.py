@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every kernel that ships: those of the emulator's modules and of src/launch/pack_configs.txt.
+"""Checks every kernel that ships: those of the emulator's modules and of src/launch/pack_configs.txt, and the casts of
+src/launch/sm100_pack_configs.txt. Of the configs of the latter, kernel_families.py has a kernel for each family.
   shipped_sweep.py BUILD                            every kernel, 200 schedules each
   shipped_sweep.py BUILD --sample 3 --seed 7        three of them, drawn by the seed
   shipped_sweep.py BUILD --result R --minutes 8     starts no kernel after 8 minutes; the same command again goes on
@@ -43,7 +44,8 @@ def names_of(build, source):
             sys.exit(f"{program} sources: expected exit status 0, got {done.returncode}\n{done.stdout}{done.stderr}")
         modules = [path.read_text().partition("\n")[0].removeprefix("// ") for path in pathlib.Path(folder).glob("*.cu")]
     listed = [line.partition("#")[0].strip() for line in (source / "src/launch/pack_configs.txt").read_text().splitlines()]
-    return sorted({cast_text(name) for name in modules + listed if name})
+    casts = [line for line in (source / "src/launch/sm100_pack_configs.txt").read_text().splitlines() if line.startswith("cast=")]
+    return sorted({cast_text(name) for name in modules + listed + casts if name})
 
 
 def cast_text(name):
@@ -60,7 +62,7 @@ def cast_text(name):
 
 def arguments_of(name):
     """The arguments of `warpwright check` for a kernel, or those of check_casts, after its name."""
-    if name.startswith(("quantize=", "transpose=", "pack=")):
+    if name.startswith(("quantize=", "cast=", "transpose=", "pack=")):
         return f"check_casts {name}"
     if name in AUXILIARY:
         return AUXILIARY[name]
@@ -78,6 +80,8 @@ def arguments_of(name):
     if ",epilogue=" in name:
         words += ["--epilogue", name.split("epilogue=", 1)[1]]
     rows, columns = (tile_n, tile_m) if config.get("swap_ab") == "on" else (tile_m, tile_n)
+    if config["b"] != config["a"]:
+        words += ["--b-dtype", config["b"]]
     if config.get("grouping") == "row-groups":
         variant = config["variant"]
         encoding = "masked" if variant == "masked" else "offsets"
@@ -90,8 +94,6 @@ def arguments_of(name):
         groups = [unit, 0, (stages + 1) * round_to(tile_k, unit) + (unit if unit > 1 else 5), unit]
         return shlex.join(["k-grouped", "--ks", ",".join(map(str, groups)), "--m", str(round_to(rows + 8, 16)), "--n",
                            str(round_to(columns + 8, 16)), "--sms", str(cluster[0] * cluster[1]), *words])
-    if config["b"] != config["a"]:
-        words += ["--b-dtype", config["b"]]
     if config.get("batched") == "1":
         words += ["--batch", "2"]
     if "d_layout" in config:

@@ -23,9 +23,12 @@ namespace {
 using jit::test::Scratch;
 using jit::test::Variable;
 
-std::vector<std::string> listed_configs() {
+constexpr const char *kHopper = "pack_configs.txt", *kBlackwell = "sm100_pack_configs.txt";
+
+/// The lines of a list of src/launch.
+std::vector<std::string> listed_configs(const std::string& name = kHopper) {
   std::vector<std::string> lines;
-  std::ifstream file(WW_TEST_PACK_CONFIGS);
+  std::ifstream file(std::string(WW_TEST_PACK_CONFIGS) + "/" + name);
   for (std::string line; std::getline(file, line);)
     if (!line.starts_with("#")) lines.push_back(line.substr(0, line.find("  # ")));
   return lines;
@@ -37,13 +40,15 @@ PrepareCase case_of(const std::string& line) {
   return made ? *made : PrepareCase{GemmConfig{}};
 }
 
-std::string key_of(const GemmConfig& config) { return jit::cubin_source_key(kernel_source(config).text); }
+std::string key_of(const GemmConfig& config) { return jit::cubin_source_key(kernel_source(config).text, config.arch); }
 
-/// The keys of the kernels that a pack of src/launch/pack_configs.txt holds.
+/// The keys of the kernels that the packs of both lists hold.
 const std::set<std::string>& listed_keys() {
   static const std::set<std::string> keys = [] {
     std::set<std::string> made;
-    for (const std::string& line : listed_configs()) {
+    std::vector<std::string> lines = listed_configs(kHopper);
+    for (std::string& line : listed_configs(kBlackwell)) lines.push_back(std::move(line));
+    for (const std::string& line : lines) {
       const PrepareCase one[] = {case_of(line)};
       if (std::holds_alternative<GemmConfig>(one[0].problem)) made.insert(key_of(plan_kernels(one).kernels[0].config));
     }
@@ -53,13 +58,17 @@ const std::set<std::string>& listed_keys() {
 }
 
 TEST(Packs, ListsResolvedConfigs) {
-  const auto lines = listed_configs();
-  ASSERT_GT(lines.size(), 20u);
-  for (const std::string& line : lines) {
-    const PrepareCase one[] = {case_of(line)};
-    const Prepared planned = plan_kernels(one);
-    ASSERT_EQ(planned.failed, 0u) << planned.kernels[0].error->message;
-    EXPECT_EQ(planned.kernels[0].text, line) << "nothing is left open";
+  for (const char* name : {kHopper, kBlackwell}) {
+    const auto lines = listed_configs(name);
+    ASSERT_GT(lines.size(), 20u);
+    for (const std::string& line : lines) {
+      const PrepareCase one[] = {case_of(line)};
+      const Prepared planned = plan_kernels(one);
+      ASSERT_EQ(planned.failed, 0u) << planned.kernels[0].error->message;
+      EXPECT_EQ(planned.kernels[0].text, line) << "nothing is left open";
+      if (!std::holds_alternative<GemmConfig>(one[0].problem)) continue;
+      EXPECT_EQ(planned.kernels[0].config.arch, name == kHopper ? Arch::sm90 : Arch::sm100) << line;
+    }
   }
 }
 
