@@ -141,7 +141,8 @@ class Fuzzer {
 
   const char* epilogue_text() {
     return any_of<const char*>({nullptr, nullptr, nullptr, "", "acc*alpha+bias", "silu(", "quantise(acc)", "acc+c*beta",
-                                "row_sum(acc,out1)", "\xff\x01", "swiglu(acc)", "acc*nan", "((((((((acc))))))))"});
+                                "row_sum(acc,out1)", "\xff\x01", "swiglu(acc)", "acc*nan", "((((((((acc))))))))",
+                                "quantise_mx(acc)", "quantise_nv(acc)"});
   }
 
   /// What the three problems have in common. Problems that run are small.
@@ -329,6 +330,8 @@ class Fuzzer {
         epilogue_ = {};
         epilogue_.struct_size = sizeof epilogue_;
         epilogue_.c = pointer(kExtra), epilogue_.amax = static_cast<float*>(pointer(kExtra));
+        epilogue_.out_scale_chunks = pointer(kExtra);
+        if (chance(9)) epilogue_.batch_out_scale_chunks = wild_number();
         for (int i = 0; i < WW_EPILOGUE_SLOTS; ++i) {
           epilogue_.row_vector[i] = pointer(kExtra), epilogue_.out[i] = pointer(kExtra);
           if (chance(9)) epilogue_.ld_out[i] = -1, epilogue_.batch_row_vector[i] = -8;

@@ -106,7 +106,7 @@ NAMES = ["out", "out_dtype", "a_dtype", "b_dtype", "scale", "scale_type", "scale
 CASTS = (warpwright.quantize_1x128, warpwright.quantize_128x128, warpwright.transpose_fp8, warpwright.quantize_mx,
          warpwright.quantize_nv, warpwright.swizzle_scales, warpwright.pack_elements)
 TEXTS = ["", "none", "tensor", "block", "mx", "nv", "e4m3", "e2m1", "e3m2", "e8m0", "bf16", "emu:sm90", "emu:sm100", "cuda:0", "auto", "acc", "acc + bias", "relu(acc) * 2",
-         "store(acc, out0)", "quantise_block(acc)", "swiglu(acc)", "tile=64x64x128", "tile=", "\0", "\ud800", "x" * 5000]
+         "store(acc, out0)", "quantise_block(acc)", "quantise_mx(acc)", "quantise_nv(acc)", "swiglu(acc)", "tile=64x64x128", "tile=", "\0", "\ud800", "x" * 5000]
 PACKED = [ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e3m2fn, ml_dtypes.float8_e8m0fnu]
 DTYPES = [*PACKED, E4M3, E5M2, BF16, np.float16, np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
 EXTENTS = [0, 1, 2, 3, 8, 16, 24, 64, 128]
@@ -158,7 +158,9 @@ def likely_operands(rng, function):
     if function is warpwright.gemm and rng.random() < 0.15:  # on emu:sm100
         recipe, name, k = (("mx", "e4m3", 128), ("nv", "e2m1", 64))[number(rng, range(2))]
         given = {"scale": recipe, "scale_a": np.zeros(512, np.uint8), "scale_b": np.zeros(512, np.uint8)}
-        return np.ones((24, k), np.uint8), np.ones((16, k), np.uint8), {**given, "a_dtype": name, "b_dtype": name}
+        if rng.random() < 0.5:  # an output with scales
+            given |= {"epilogue": f"quantise_{recipe}(acc)", "out_dtype": name, "out_scales": np.zeros(512, np.uint8)}
+        return np.ones((24, k), np.uint8), np.ones((32, k), np.uint8), {**given, "a_dtype": name, "b_dtype": name}
     k = number(rng, [16, 128])
     a, b = np.ones((24, k), E4M3), np.ones((16, k), E4M3)
     if function is warpwright.gemm:
