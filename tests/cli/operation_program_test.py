@@ -99,6 +99,11 @@ class Operations(unittest.TestCase):
                     said = self.answer(*command, "--device", device, "--config", f"arch={other}", status=3)["error"]
                     self.assertEqual([said[key] for key in ("argument", "expected", "actual")],
                                      ["--config, arch", f"{device[4:]}, the device's", other])
+        lists = pathlib.Path(__file__).resolve().parents[2] / "src" / "launch"
+        for name, device, other in (("pack_configs.txt", "emu:sm100", "sm90"), ("sm100_pack_configs.txt", "emu:sm90", "sm100")):
+            said = self.answer("prepare", "--configs", str(lists / name), "--device", device, status=3)["error"]
+            self.assertEqual([said[key] for key in ("argument", "expected", "actual")],
+                             ["--configs, line 3, config, arch", f"{device[4:]}, the device's", other])
 
     def test_prepare_leaves_nothing_to_compile(self) -> None:
         for operation in (["grouped", *ROWS, "--config", "stages=2", "--tile", "64x64", "--zero-outside"],

@@ -120,6 +120,31 @@ TEST(Packs, HoldTheConfigsOfRandomLayers) {
         << "\nis not in src/launch/pack_configs.txt; tools/pack_configs.py writes it anew (seed " << kSeed << ")";
 }
 
+// Of Blackwell the list has what the model expects for four or more of the layers; the rest is compiled on demand.
+TEST(Packs, HoldMostConfigsOfRandomLayersOfBlackwell) {
+  constexpr std::int64_t kLayers[][2] = {{24576, 1536}, {7168, 16384}, {6144, 4096},  {28672, 4096}, {4096, 14336},
+                                         {10240, 8192}, {8192, 28672}, {7168, 18432}, {36864, 7168}};
+  constexpr std::int64_t kRows[] = {1, 16, 64, 128, 256, 1024, 4096};
+  constexpr std::pair<DType, Scale> kTypes[] = {{e4m3, Scale::mx}, {e2m1, Scale::nv}, {bf16, Scale::none}};
+  constexpr unsigned kSeed = 20261123;
+  std::mt19937 random(kSeed);
+  const auto pick = [&](const auto& list) -> const auto& { return list[random() % std::size(list)]; };
+  const GemmOptions blackwell{.config = *parse_config("arch=sm100")};
+  std::vector<PrepareCase> cases;
+  for (int i = 0; i < 100; ++i) {
+    const auto& [n, k] = pick(kLayers);
+    const auto& [type, scale] = pick(kTypes);
+    cases.push_back({GemmProblem{.m = pick(kRows), .n = n, .k = k, .a = type, .b = type, .scale = scale}, blackwell});
+  }
+  const Prepared planned = plan_kernels(cases);
+  ASSERT_EQ(planned.failed, 0u);
+  std::size_t held = 0;
+  for (const PreparedKernel& kernel : planned.kernels)
+    if (listed_keys().contains(key_of(kernel.config))) held += kernel.cases.size();
+  EXPECT_GE(held, 85u) << "of 100 problems (seed " << kSeed
+                       << "); tools/pack_configs.py --arch sm100 writes src/launch/sm100_pack_configs.txt anew";
+}
+
 class KernelPack : public testing::Test {
  protected:
   void SetUp() override {
