@@ -66,7 +66,9 @@ function(ww_add_test name)
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL ON)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_entries PROPERTIES ${properties})
+  # Tests with parameters have the names that their generators give: CMake would append the parameter's bytes.
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_LIST ${name}_entries
+                       PROPERTIES ${properties})
   # The labels go through a file, because gtest_discover_tests cannot pass a property that is a list.
   set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${script} @ONLY CONTENT [[

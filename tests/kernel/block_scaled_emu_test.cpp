@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products whose scales the tensor core of sm_100 applies, on the emulated device: every output within its own bound
 // of FP64 (docs/numerics.md section 7). Extents have tails of tiles, of chunks of scales and of K.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "operations/groups.hpp"
 #include "operations/operation.hpp"
+#include "problems/test_name.hpp"
 #include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -67,7 +69,12 @@ INSTANTIATE_TEST_SUITE_P(Formats, BlockScaled,
                                          Case{e4m3, e2m1, Scale::mx, 64, 64, 128, 1},
                                          Case{e3m2, e2m3, Scale::mx, 128, 64, 256, 1},
                                          Case{e2m1, e2m1, Scale::mx, 130, 72, 256, 1},
-                                         Case{e2m1, e2m1, Scale::nv, 100, 128, 320, 2}));
+                                         Case{e2m1, e2m1, Scale::nv, 100, 128, 320, 2}),
+                         [](const auto& info) {
+                           const Case& c = info.param;
+                           return test_name(fmt::format("{} {} {} {}x{}x{} batch {}", name_of(c.a), name_of(c.b),
+                                                        name_of(c.scale), c.m, c.n, c.k, c.batch));
+                         });
 
 const std::vector<std::int64_t> kRows = {1, 9, 0, 200, 130, 3};  // of groups
 
@@ -110,8 +117,12 @@ INSTANTIATE_TEST_SUITE_P(Formats, BlockScaledRows,
                          testing::Values(GroupedCase{e4m3, e4m3, Scale::mx, GroupEncoding::offsets, 136, 320},
                                          GroupedCase{e5m2, e4m3, Scale::mx, GroupEncoding::masked, 72, 128, 2},
                                          GroupedCase{e4m3, e2m1, Scale::mx, GroupEncoding::row_ids, 64, 256, 2, true},
-                                         GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 128, 320,
-                                                     2}));
+                                         GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 128, 320, 2}),
+                         [](const auto& info) {
+                           const GroupedCase& c = info.param;
+                           return test_name(fmt::format("{} {} {} {} {}x{}", name_of(c.a), name_of(c.b),
+                                                        name_of(c.scale), name_of(c.encoding), c.n, c.k));
+                         });
 
 struct KGroupedCase {
   DType a, b;
@@ -155,7 +166,12 @@ INSTANTIATE_TEST_SUITE_P(
     Formats, BlockScaledK,
     testing::Values(KGroupedCase{e4m3, e5m2, Scale::mx, GroupEncoding::starts_counts, 300, 200, 128, true},
                     KGroupedCase{e3m2, e4m3, Scale::mx, GroupEncoding::masked, 64, 64, 128, false, true},
-                    KGroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 136, 128, 256, false, true}));
+                    KGroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 136, 128, 256, false, true}),
+    [](const auto& info) {
+      const KGroupedCase& c = info.param;
+      return test_name(fmt::format("{} {} {} {} {}x{}", name_of(c.a), name_of(c.b), name_of(c.scale),
+                                   name_of(c.encoding), c.m, c.n));
+    });
 
 TEST(BlockScaledGroups, WhatCannotBeIsRefusedByName) {
   const auto argument = [](const auto& p, Arch arch = Arch::sm100, GroupedVariant variant = GroupedVariant::automatic) {

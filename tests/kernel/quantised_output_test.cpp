@@ -6,6 +6,7 @@
 #include <random>
 
 #include "operations/operation.hpp"
+#include "problems/test_name.hpp"
 #include "reference/microscale.hpp"
 #include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -115,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"quantise_mx(acc*acc)", e2m1, 150, 352, 352, 1, {.tile = {128, 256}, .cluster = {2, 1}}},
                     Case{"quantise_mx(swiglu(acc))", e5m2, 70, 288, 144, 1, {.tile = {128, 256}, .cluster = {1, 1}}},
                     Case{"quantise_nv(acc)", e2m1, 130, 224, 224, 2, {.tile = {128, 192}, .cluster = {1, 1}}}),
-    [](const auto& one) { return fmt::format("{}", one.index); });
+    [](const auto& one) { return test_name(fmt::format("{} {}", one.param.epilogue, name_of(one.param.d))); });
 
 // Each group's scales are a matrix of their own, as the next product takes them.
 TEST(QuantisedGroups, EveryOutputIsWithinItsBound) {
