@@ -10,7 +10,8 @@ A mutant is one edit of a synchronising statement (mutant_operators.py) in a ker
 finding. Draws that do not compile, that change no machine code, or whose statement no thread of the kernel reaches are
 repeated and counted. So are mutants that reviewed_mutants.py lists as equivalent, with the argument; they are run all
 the same, and one that is caught contradicts its argument. The exit status is 0 if at least 95 % of the counted mutants
-are caught, every miss is reviewed, and no argument is contradicted; 4 if that holds, but the time did not suffice for all.
+are caught, every miss is reviewed, no argument is contradicted, and with --recorded no reviewed edit is gone; 4 if that
+holds, but the time did not suffice for all.
 Outcomes are kept in the state folder, by program, headers and problem, so that a run that was stopped goes on.
   random_mutants.py BUILD --minutes 8         starts no mutant after 8 minutes, and reports those that have run"""
 import argparse
@@ -32,7 +33,7 @@ import time
 import mutant_operators
 import mutation
 from kernel_families import FAMILIES
-from reviewed_mutants import MISSED, equivalent
+from reviewed_mutants import EQUIVALENT, MISSED, equivalent
 
 WEIGHTS = {"drop": 5, "count": 3, "swap": 3, "scope": 1, "reset": 1, "trust": 1}  # how often an operator is tried
 FIRST = 8  # schedules of the first campaign; most mutants need no second
@@ -369,6 +370,13 @@ def undocumented(recorded, source):
     return [row for row in rows if row not in guide]
 
 
+def stale(edits):
+    """Reviewed edits that the headers have no longer: their arguments hold for nothing."""
+    known = {(edit.header, edit.operator, edit.detail) for edit in edits}
+    reviewed = [(entry.header, entry.operator, f"{entry.function}(): {text}") for entry in EQUIVALENT for text in entry.edits]
+    return [key for key in [*reviewed, *MISSED] if key not in known]
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path, help="build folder, or one with bin/warpwright")
@@ -417,7 +425,10 @@ def main():
     missing = undocumented(arguments.recorded, arguments.source) if arguments.recorded else []
     for row in missing:
         print(f"docs/checking-kernels.md: expected the row {row}")
-    return 1 if missing or unreviewed or contradicted or caught < 0.95 * counted else 4 if asked and not arguments.recorded else 0
+    gone = stale(mutant_operators.all_edits(campaigns.include))
+    for header, operator, detail in gone:
+        print(f"reviewed_mutants.py: expected an edit of {header}, got none: {operator} in {detail}")
+    return 1 if missing or gone or unreviewed or contradicted or caught < 0.95 * counted else 4 if asked and not arguments.recorded else 0
 
 
 if __name__ == "__main__":

@@ -66,7 +66,10 @@ LEAVE = ("in these families peers touch this CTA's shared memory by multicast co
 RECONVERGED = ("the barrier after it is .aligned, for which PTX demands that all lanes of the warp execute the same "
                "instruction, not in a divergent condition. The branch of one lane ends before it, as in `if (lane == 0) ...; "
                "__syncthreads()`, and the barrier waits for all lanes of the warp. The warp barrier orders no memory that "
-               "anything later relies on: the cluster barrier does. Without a cluster nothing follows")
+               "anything later relies on: the cluster barrier does")
+NOTHING_FOLLOWS = ("without a cluster the kernel ends there, so that no .aligned instruction needs the lanes together, and the "
+                   "warp barrier orders no memory that anything later relies on. Before a cluster barrier the checker takes "
+                   "the strict side and reports divergent-call")
 SYNC_ALIGNED = ("the arrival stands for 32 lanes, which have executed a wgmma instruction since their last wait for a stage. "
                 "Those are .sync.aligned: none completes before all lanes execute it. So the lanes' waits are over, and the "
                 "barrier passes on a turn to issue MMAs, not data")
@@ -124,15 +127,16 @@ EQUIVALENT = [
           "it waits for one stage again and again, which ends as the first wait does, instead of for all. " + TAIL),
     Entry(TMA, "producer_tail", "reset", ["state_.advance()"], lambda arguments: not one_cta(arguments),
           "it waits for one stage instead of for all. " + TAIL_IN_CLUSTER),
-    Entry(SKELETON, "produce", "drop", ["pipeline.producer_tail()"], one_cta, TAIL),
-    Entry(SKELETON, "produce", "drop", ["pipeline.producer_tail()"], lambda arguments: not one_cta(arguments), TAIL_IN_CLUSTER),
-    Entry(SKELETON, "run", "drop", ["leave()"], rings_only, LEAVE),
+    Entry(SKELETON, "load", "drop", ["pipeline.producer_tail()"], one_cta, TAIL),
+    Entry(SKELETON, "load", "drop", ["pipeline.producer_tail()"], lambda arguments: not one_cta(arguments), TAIL_IN_CLUSTER),
+    Entry(SKELETON, "run", "drop", ["leave(shared)"], rings_only, LEAVE),
     Entry(SKELETON, "leave", "drop", ["arch::cluster::sync()"], rings_only, LEAVE),
     Entry(SKELETON, "leave", "scope", ["arch::cluster::sync() -> arch::named_barrier::sync_cta()"], rings_only, LEAVE),
-    Entry(SKELETON, "produce", "drop", ["arch::warp::sync()"], everywhere, RECONVERGED),
+    Entry(SKELETON, "produce", "drop", ["arch::warp::sync()"], one_cta, NOTHING_FOLLOWS),
     Entry(SKELETON, "produce", "swap",
           ["arch::warp::sync(); / if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();"],
-          everywhere, "only ragged kernels that split K have finish_production(), a cluster barrier. " + RECONVERGED),
+          lambda arguments: not ("--variant ragged" in arguments and "--split " in arguments),
+          "the statement behind it is empty, because only ragged kernels that split K have finish_production()"),
     Entry("scheduler/group_table.hpp", "build", "swap",
           ["build_by<kThreads>(sizes, thread, load_first<kThreads>(sizes, thread), scratch); / "
            "arch::named_barrier::sync_cta();"], lambda arguments: "--groups 130" in arguments, OWN_GROUPS),

@@ -29,7 +29,7 @@ constexpr arch::Sm90Instructions kOperations = {
           Thread& thread = WW_LOOKER;
           aligned_call(thread, "wgmma.fence.sync.aligned", s);
           if (thread.warpgroup && thread.warpgroup->kind == &WarpgroupEngine::kKind)
-            thread.engine.as<WgmmaThread>().fenced = true;
+            static_cast<WarpgroupEngine&>(*thread.warpgroup).fence(thread);
         },
     .wgmma =
         [](const arch::WgmmaShape& shape, u64 a, u64 b, bool accumulate, const u32* registers_a, float* registers,

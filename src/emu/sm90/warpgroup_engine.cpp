@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
@@ -104,6 +105,7 @@ void WarpgroupEngine::reset() {
   }
   fragments_.clear();
   for (std::vector<InFlight>& of_thread : in_flight_a_) of_thread.clear();
+  for (std::vector<Returned>& of_thread : returned_) of_thread.clear();
   waiters_ = {};
   nearest_wait_ = ~0u;
 }
@@ -163,8 +165,14 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   if (!same_call(operation.call, call) || operation.group != own.groups) refuse(thread, operation, site);
   Slot& slot = slots_[operation.slot];
   const bool first_of_a = call.registers_a && take_fragment(thread, operation, call.registers_a);
-  if (Checker* checker = thread.machine->checker())
+  if (Checker* checker = thread.machine->checker()) {
     rules_.deposited(*checker, thread, slot.in_flight_until[t] == 0 || first_of_a, own.fenced, turn, site);
+    // An accumulator that starts from zero is not read, and a compiler may set it where it is declared.
+    const bool first_sum = slot.in_flight_until[t] == 0 && call.accumulate;
+    if ((first_of_a && written_since_fence(t, call.registers_a)) ||
+        (first_sum && written_since_fence(t, reinterpret_cast<const u32*>(registers))))
+      WgmmaRules::written_behind_fence(*checker, thread, site);
+  }
   if (slot.in_flight_until[t] == 0) {
     if (call.accumulate && thread.machine->checker() && holds_unset(registers, slot.n / 2))
       WgmmaRules::accumulators_unset(*thread.machine->checker(), thread, site);
@@ -205,6 +213,39 @@ void WarpgroupEngine::gather_fragment(const Wgmma& operation, u8* rows) {
       const u32 row = 16 * (t / 32) + t % 32 / 4 + 8 * (i % 2), byte = 4 * (t % 4) + 16 * (i / 2);
       std::memcpy(rows + row * 32 + byte, registers[t] + i, 4);
     }
+}
+
+void WarpgroupEngine::Returned::look(u32 (&words)[4]) const {
+  std::memcpy(words, registers, 8);
+  std::memcpy(words + 2, registers + count - 2, 8);
+}
+
+void WarpgroupEngine::fence(Thread& thread) {
+  state_of(thread).fenced = true;
+  if (!thread.machine->checker()) return;
+  for (Returned& returned : returned_[thread.index % kWarpgroupSize]) {
+    returned.fenced = true;
+    returned.look(returned.seen);
+  }
+}
+
+void WarpgroupEngine::give_back(u32 t, const u32* registers, u32 count) {
+  for (Returned& returned : returned_[t])
+    if (returned.registers == registers) {
+      returned.fenced = false;
+      return;
+    }
+  returned_[t].push_back({registers, count, false, {}});
+}
+
+bool WarpgroupEngine::written_since_fence(u32 t, const u32* registers) {
+  for (Returned& returned : returned_[t]) {
+    if (returned.registers != registers || !std::exchange(returned.fenced, false)) continue;
+    u32 now[4];
+    returned.look(now);
+    return std::memcmp(now, returned.seen, sizeof now) != 0;
+  }
+  return false;
 }
 
 bool WarpgroupEngine::computes() const { return cta_.machine->context().options.math != EmuMath::off; }
@@ -295,6 +336,7 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
       if (changed != 0)
         WgmmaRules::registers_touched(*checker, thread, last_issue_, site, true,
                                       "accumulators were written between a wgmma and its wait");
+      give_back(t, reinterpret_cast<const u32*>(registers), static_cast<u32>(slot.n / 2));
     }
     if (computes())
       for_each_pair(t, slot.n, slot.values.data(), registers,
@@ -323,6 +365,7 @@ void WarpgroupEngine::hand_back(Thread& thread, const u32* registers_a, int coun
       if (std::memcmp(fragment.seen, fragment.registers, sizeof fragment.seen) != 0)
         WgmmaRules::registers_touched(*checker, thread, last_issue_, site, true,
                                       "registers of A were written between a wgmma and its wait");
+      give_back(t, fragment.registers, 4);
     }
     in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(i));
   }

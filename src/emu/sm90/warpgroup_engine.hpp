@@ -36,6 +36,8 @@ class WarpgroupEngine final : public Engine {
   void start_check(Checker& checker) override { rules_.start(checker); }
 
   void deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site);
+  /// Notes wgmma.fence, and in a checked run what the registers hold that waits have returned to the thread.
+  void fence(Thread& thread);
   void commit(Thread& thread);
   void wait(Thread& thread, int pending, float* const* accumulators, int count, arch::Site site);
   /// Returns `count` registers of A to the thread after a wait, because they have been read.
@@ -67,6 +69,14 @@ class WarpgroupEngine final : public Engine {
     u32 until;  // operations that must complete before they belong to the thread again
     u32 seen[4];
   };
+  /// Registers that a wait has returned to a thread, and what they held at its wgmma.fence since.
+  struct Returned {
+    const u32* registers;
+    u32 count;
+    bool fenced;
+    u32 seen[4];  // the first two and the last two
+    void look(u32 (&words)[4]) const;
+  };
   struct Slot {
     int n = 0;
     u32 threads_in_flight = 0;
@@ -91,6 +101,10 @@ class WarpgroupEngine final : public Engine {
   bool take_fragment(Thread& thread, const Wgmma& operation, const u32* registers_a);
   /// Gathers A of an operation as rows of 32 bytes.
   void gather_fragment(const Wgmma& operation, u8* rows);
+  /// Notes that a wait has returned registers to a thread.
+  void give_back(u32 t, const u32* registers, u32 count);
+  /// Returns whether the thread has written registers between its wgmma.fence and now, when a wgmma takes them over.
+  bool written_since_fence(u32 t, const u32* registers);
   void find_in_flight(Thread& thread);
   void queue();
   void check_operands(const Wgmma& operation, u32 turn);
@@ -104,6 +118,7 @@ class WarpgroupEngine final : public Engine {
   std::vector<Slot> slots_;
   SequenceRing<std::array<const u32*, 128>> fragments_;  // of operations not yet executed, by thread
   std::array<std::vector<InFlight>, 128> in_flight_a_;   // by thread
+  std::array<std::vector<Returned>, 128> returned_;      // by thread, in checked runs
   WaitList waiters_;
   u32 nearest_wait_ = ~0u;  // the fewest operations that any waiter needs
   WgmmaRules rules_;

@@ -55,6 +55,13 @@ void WgmmaRules::waited(Checker& checker, Thread& thread, u32 done) const {
   checker.learn(thread, agents_ + thread.index / kWarpSize % kWarps, done);
 }
 
+[[gnu::noinline]] void WgmmaRules::written_behind_fence(Checker& checker, Thread& thread, arch::Site site) {
+  checker.report(Rule::accumulator_in_flight, checker.party(thread.check_slot, {}, "write of registers"),
+                 checker.party(thread.check_slot, site, "wgmma.mma_async", thread.call), 0, 0, "registers", {},
+                 "a wgmma takes over registers that the thread has written since its wgmma.fence: the fence orders "
+                 "writes before it");
+}
+
 [[gnu::noinline]] void WgmmaRules::accumulators_unset(Checker& checker, Thread& thread, arch::Site site) {
   checker.report(
       Rule::uninitialised_read, checker.party(thread.check_slot, site, "accumulator registers, which nothing has set"),

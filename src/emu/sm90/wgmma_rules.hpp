@@ -24,6 +24,8 @@ class WgmmaRules {
              const void* from);
   /// Notes that the thread waited for the first `done` operations.
   void waited(Checker& checker, Thread& thread, u32 done) const;
+  /// Reports a wgmma that takes over registers which the thread has written since its wgmma.fence.
+  static void written_behind_fence(Checker& checker, Thread& thread, arch::Site site);
   /// Reports a wgmma that accumulates onto registers that nothing has set.
   static void accumulators_unset(Checker& checker, Thread& thread, arch::Site site);
   /// Reports a use of registers that belong to the tensor core. `issued` may be unknown.

@@ -66,6 +66,7 @@ enum class Edit : i32 {
   fragment_written,
   fragment_read,
   fragment_no_fence,
+  fragment_behind_fence,
   fragment_not_named,
   fragment_named_early,
   accumulator_never_set,

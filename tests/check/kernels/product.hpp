@@ -153,8 +153,9 @@ WW_KERNEL(check_fragments, 128, Params, p) {
     for (u32 step = 0; step < 4; step += 2) {
       if (!p.is(Edit::fragment_not_named)) arch::wgmma::wait<1>(even);
       else arch::wgmma::wait<1>();
+      if (p.is(Edit::fragment_behind_fence)) arch::wgmma::fence();
       load(even);
-      if (!p.is(Edit::fragment_no_fence)) arch::wgmma::fence();
+      if (!p.is(Edit::fragment_no_fence) && !p.is(Edit::fragment_behind_fence)) arch::wgmma::fence();
       arch::wgmma::mma<DType::e4m3>(acc, even, b + 32 * step, true);  // @fragments_mma
       arch::wgmma::commit();
       if (p.is(Edit::fragment_written)) even.r[1] = 0;                   // @fragments_written
