@@ -9,14 +9,14 @@
 
 namespace ww::testing {
 
-/// `rows` rows of `bytes` as a matrix.
+/// Copies `rows` rows of `bytes` to a matrix.
 inline ref::Matrix matrix_of(const void* bytes, DType type, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
   ref::Matrix matrix = ref::Matrix::allocate(type, rows, columns, ld, "reference").value();
   std::memcpy(matrix.data(), bytes, matrix.bytes());
   return matrix;
 }
 
-/// Scales of mx and nv of `rows` rows of `k` elements, from their chunks.
+/// Returns the scales of mx and nv of `rows` rows of `k` elements in rows, from their chunks.
 inline ref::Matrix scales_in_rows(const std::vector<std::uint8_t>& chunks, Scale scale, std::int64_t rows,
                                   std::int64_t k) {
   return ref::unchunked(chunks.data(), scale == Scale::mx ? e8m0 : e4m3, rows,
@@ -24,8 +24,8 @@ inline ref::Matrix scales_in_rows(const std::vector<std::uint8_t>& chunks, Scale
       .value();
 }
 
-/// The first element of D, as run_on() returns it, outside its bound; empty: none. Scales that are not finite have no
-/// bound and are left to the exact reference.
+/// Describes the first element of D, as run_on() returns it, outside its bound; the text is empty if there is none.
+/// Scales that are not finite have no bound and are left to the exact reference.
 inline std::string outside_bound(const HostGrouped& h, const std::vector<std::uint8_t>& d) {
   const GroupedProblem& p = h.problem;
   for (std::int64_t g = 0; g < p.groups; ++g) {

@@ -9,7 +9,7 @@
 
 namespace ww::testing {
 
-/// `rows` rows of a matrix with rows of `ld` elements, and of `columns` values, as a matrix of its own.
+/// Copies `rows` rows of `columns` values, which are `ld` elements apart, to a matrix of their own.
 inline ref::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t columns,
                           std::int64_t ld) {
   ref::Matrix matrix = ref::Matrix::allocate(type, rows, columns, columns, "reference").value();
@@ -17,7 +17,7 @@ inline ref::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t ro
     std::memcpy(matrix.row(r), bytes + bytes_in(type, r * ld), static_cast<std::size_t>(bytes_in(type, columns)));
   return matrix;
 }
-/// The same of an MN-major operand, (K, rows) as stored.
+/// Copies an MN-major operand, which is stored as (K, rows), to a matrix (rows, K).
 inline ref::Matrix transposed(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t k,
                               std::int64_t ld) {
   ref::Matrix matrix = ref::Matrix::allocate(type, rows, k, k, "reference").value();
@@ -27,7 +27,7 @@ inline ref::Matrix transposed(const std::uint8_t* bytes, DType type, std::int64_
   return matrix;
 }
 
-/// The first group with elements outside their bound; empty: none.
+/// Describes the first group with elements outside their bound; the text is empty if there is none.
 inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::uint8_t>& d) {
   const KGroupedProblem& p = h.problem;
   for (std::size_t g = 0; g < h.ranges.size(); ++g) {

@@ -15,7 +15,7 @@ namespace ww::testing {
 
 inline constexpr std::uint64_t kFirstQuantisedGrouped = 1'000'000;
 
-/// D and its scales, all bytes of both; those that no run writes hold kUntouched.
+/// All bytes of D and of its scales. Those that no run writes hold kUntouched.
 struct QuantisedOutput {
   std::vector<std::uint8_t> d, scales;
 };
@@ -84,7 +84,7 @@ inline Quantiser drawn_quantiser(std::mt19937_64& rng, GemmConfig& c) {
   return made;
 }
 
-/// Scales of one dense product in rows, as src/reference takes them.
+/// Returns the scales of one dense product in rows, as src/reference takes them.
 inline ref::Matrix reference_scales(const HostProblem& one, const std::vector<float>& floats,
                                     const std::vector<std::uint8_t>& chunks, std::int64_t rows) {
   const GemmProblem& p = one.problem;
@@ -179,7 +179,7 @@ inline QuantisedProblem quantised_problem(std::uint64_t i) {
   return made;
 }
 
-/// The same problem without the batch: matrix `l`, with its operands and scales.
+/// Returns matrix `l` of a batch as a problem of its own, with its operands and scales.
 inline HostProblem matrix_of_batch(const HostProblem& host, std::int64_t l) {
   HostProblem one = host;
   GemmProblem& p = one.problem;
@@ -192,7 +192,7 @@ inline HostProblem matrix_of_batch(const HostProblem& host, std::int64_t l) {
   return one;
 }
 
-/// D and its scales as a run on `ctas` CTAs with the resolved config should leave them.
+/// Returns D and its scales as a run on `ctas` CTAs with the resolved config should leave them.
 inline QuantisedOutput reference(const QuantisedProblem& q, const GemmConfig& resolved, std::int64_t ctas) {
   const GemmProblem& p = q.host.problem;
   QuantisedOutput made;
@@ -256,7 +256,7 @@ Result<QuantisedOutput> run_quantised(const Device& device, const Plan& made, co
   return out;
 }
 
-/// What is wrong with dense problem `i` on `device`; empty: nothing.
+/// Describes what is wrong with dense problem `i` on `device`; the text is empty if nothing is.
 inline Result<std::string> judge_quantised(const Device& device, std::uint64_t i) {
   const QuantisedProblem q = quantised_problem(i);
   GemmProblem p = q.host.problem;
@@ -314,7 +314,7 @@ inline QuantisedGroups quantised_groups(std::uint64_t i) {
   return made;
 }
 
-/// D and its scales as a run should leave them.
+/// Returns D and its scales as a run should leave them.
 inline QuantisedOutput reference(const QuantisedGroups& q) {
   const GroupedProblem& p = q.host.problem;
   const std::int64_t rows = p.total_rows();
@@ -334,7 +334,7 @@ inline QuantisedOutput reference(const QuantisedGroups& q) {
   return made;
 }
 
-/// What is wrong with problem `i` of groups on `device`; empty: nothing.
+/// Describes what is wrong with problem `i` of groups on `device`; the text is empty if nothing is.
 inline Result<std::string> judge_quantised_groups(const Device& device, std::uint64_t i) {
   const QuantisedGroups q = quantised_groups(i);
   GroupedProblem p = q.host.problem;

@@ -78,7 +78,7 @@ inline std::vector<std::int64_t> random_counts(std::mt19937_64& rng, std::int64_
   return counts;  // kind 5: all empty
 }
 
-/// The encoding's arrays, from the rows of the groups.
+/// Writes the encoding's arrays from the rows of the groups.
 inline void write_sizes(HostGrouped& h) {
   const GroupedProblem& p = h.problem;
   const auto push = [](std::vector<std::int32_t>& to, std::int64_t value) {
@@ -124,7 +124,7 @@ inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vecto
   write_sizes(h);
 }
 
-/// Operands and scales of a laid-out problem: NaN outside groups, strides of scales chosen here.
+/// Draws operands and scales of a laid-out problem, with NaN outside groups, and sets the strides of scales.
 inline void fill_grouped(HostGrouped& h, std::mt19937_64& rng) {
   GroupedProblem& p = h.problem;
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -317,7 +317,7 @@ inline std::int64_t first_chunk_of_a(const HostGrouped& h, std::int64_t g) {
   return bytes;
 }
 
-/// Group `g` as a dense problem of its own, operands and scales copied; its D is packed.
+/// Returns group `g` as a dense problem of its own with copies of its operands and scales; its D is packed.
 inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
   const GroupedProblem& p = h.problem;
   const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
@@ -373,7 +373,7 @@ inline KCut cut_of(const HostGrouped& h) {
   return split_cut(config, ceil_div(h.problem.k, config.tile.k));
 }
 
-/// All of D as the launch should leave it, padding between rows included.
+/// Returns all of D as the launch should leave it, padding between rows included.
 inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   const GroupedProblem& p = h.problem;
   const int size = bytes_of(p.d);

@@ -23,7 +23,7 @@ struct HostKGrouped {
   std::optional<float> global_scale = {};                  // nv
 
   bool tails() const { return problem.a_major == Major::mn && problem.b_major == Major::mn; }
-  /// Whether the groups of an operand are matrices of their own, one after the other.
+  /// Returns whether the groups of an operand are matrices of their own, one after the other.
   bool packs(Major major) const { return problem.packing == KPacking::per_group && major == Major::k; }
   std::string replay() const {
     const KGroupedProblem& p = problem;
@@ -60,7 +60,7 @@ inline void encode_k_groups(HostKGrouped& h, std::mt19937_64& rng, const std::ve
   for (std::int32_t size : rows.sizes2) h.sizes2.push_back(static_cast<std::int32_t>(size * granularity));
 }
 
-/// An operand of `rows` along M or N: values in groups, NaN elsewhere.
+/// Draws an operand of `rows` along M or N: values in groups, NaN elsewhere.
 inline std::vector<std::uint8_t> k_operand(const HostKGrouped& h, std::mt19937_64& rng, DType type, Major major,
                                            std::int64_t rows, std::int64_t ld) {
   const std::int64_t k = h.problem.total_k();
@@ -85,7 +85,7 @@ inline std::vector<std::uint8_t> k_operand(const HostKGrouped& h, std::mt19937_6
   return bytes;
 }
 
-/// Operands and scales of a laid-out problem with row strides.
+/// Draws operands and scales of a laid-out problem with row strides.
 inline void fill_k_grouped(HostKGrouped& h, std::mt19937_64& rng) {
   KGroupedProblem& p = h.problem;
   h.a = k_operand(h, rng, p.a, p.a_major, p.m, p.lda);
@@ -123,7 +123,7 @@ inline void fill_k_grouped(HostKGrouped& h, std::mt19937_64& rng) {
 inline constexpr std::uint64_t kFirstPacked = 1'000'000;  // from this number on, groups are packed one by one
 inline constexpr std::uint64_t kFirstBlackwellKGrouped = 2'000'000;  // from this number on, the kernels are Blackwell's
 
-/// Problem number `i`: every kind of operand on every cluster, three numbers a kernel.
+/// Returns problem `i`: the problems have every kind of operand on every cluster, three numbers a kernel.
 inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 4711);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -190,7 +190,7 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   return h;
 }
 
-/// Group `g` as a dense problem of its own: its rows of K copied, outputs in FP32 and packed.
+/// Returns group `g` as a dense problem of its own with a copy of its rows of K; outputs are FP32 and packed.
 inline HostProblem problem_of_group(const HostKGrouped& h, std::size_t g) {
   const KGroupedProblem& p = h.problem;
   const auto [first, count] = h.ranges[g];
@@ -249,12 +249,12 @@ inline HostProblem problem_of_group(const HostKGrouped& h, std::size_t g) {
   return one;
 }
 
-/// Elements of D in memory, padding included.
+/// Returns the elements of D in memory, padding included.
 inline std::size_t elements_of_d(const KGroupedProblem& p) {
   return elements_of(p.groups, p.stride_d_group, p.m, p.ldd);
 }
 
-/// What is in D before a run: C in place, a pattern otherwise.
+/// Returns what is in D before a run: C in place, a pattern otherwise.
 inline std::vector<std::uint8_t> initial_d(const HostKGrouped& h) {
   if (h.problem.accumulate && h.in_place) return h.c;
   return std::vector<std::uint8_t>(elements_of_d(h.problem) * static_cast<std::size_t>(bytes_of(h.problem.d)),
@@ -270,7 +270,7 @@ inline float float_at(const std::vector<std::uint8_t>& bytes, std::int64_t eleme
                         : arch::from_f16(static_cast<std::uint16_t>(bits));
 }
 
-/// All of D as a run should leave it, padding between rows and groups included.
+/// Returns all of D as a run should leave it, padding between rows and groups included.
 inline std::vector<std::uint8_t> reference(const HostKGrouped& h) {
   const KGroupedProblem& p = h.problem;
   std::vector<std::uint8_t> d = initial_d(h);

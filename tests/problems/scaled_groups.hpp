@@ -30,7 +30,7 @@ inline GemmConfig drawn_scaled_config(std::mt19937_64& rng) {
   return c;
 }
 
-/// Elements of K to which rows of the operands are padded.
+/// Returns the elements of K to which rows of the operands are padded.
 inline std::int64_t step_of(const GemmConfig& c) {
   const bool packed = is_packed(c.operands.a) || is_packed(c.operands.b);
   return c.operands.a == e2m1 && c.operands.b == e2m1 ? 32 : packed ? 128 : 16;
@@ -58,7 +58,7 @@ GemmConfig scaled_grouped_config(std::mt19937_64 rng, GroupEncoding encoding, co
   }
 }
 
-/// Operands and scales of a laid-out problem, whose strides are set here: groups' scales and matrices of B may lie
+/// Draws operands and scales of a laid-out problem and sets their strides: groups' scales and matrices of B may lie
 /// apart.
 inline void fill_scaled_groups(HostGrouped& h, std::mt19937_64& rng, std::int64_t step) {
   GroupedProblem& p = h.problem;
