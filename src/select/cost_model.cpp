@@ -175,82 +175,102 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
 
 namespace {
 
+double count(std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); }
+
+/// The tiles of a launch, and how they are cut and shared out. The unit of work of a CTA is a tile, or a share of its
+/// k-blocks.
+struct Work {
+  double k_blocks = 0, splits = 1, cut = 1;        // shares of K of a tile: through workspace, and in all
+  double cluster_tiles = 0, tiles = 0, exact = 0;  // including those past the edge, and without edges
+  double clusters = 0;                             // at once
+  double units = 0, busiest = 0;                   // of each cluster: on average, and of the last to end
+  bool streams = false, even = false;              // stream-K; with equal shares of every tile
+};
+
+Work work_of(const GemmProblem& p, const GemmConfig& c, int resident) {
+  const int along_k = std::max(1, c.cluster.k);
+  const double batch = static_cast<double>(p.batch);
+  Work w;
+  w.k_blocks = count(p.k, c.tile.k);
+  if (c.sm90.tile_scheduler == TileScheduler::split_k)
+    w.splits = std::max(1.0, std::min(1.0 * (c.sm90.split / along_k), w.k_blocks));
+  w.cut = w.splits * along_k;
+  w.cluster_tiles = count(p.m, c.tile.m * c.cluster.m) * count(p.n, c.tile.n * c.cluster.n) * batch;
+  w.tiles = w.cluster_tiles * c.cluster.m * c.cluster.n;
+  w.exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile.m / c.tile.n;
+  w.clusters = 1.0 * resident / config::cluster_of(c).size();
+  w.units = w.cluster_tiles * w.splits / w.clusters;
+  w.streams =
+      c.sm90.tile_scheduler == TileScheduler::stream_k && w.k_blocks > 0 && std::fmod(w.cluster_tiles, w.clusters) != 0;
+  w.even = std::fmod(w.clusters, w.cluster_tiles) == 0;
+  w.busiest = w.streams ? w.units : std::ceil(w.units);
+  return w;
+}
+
+/// Returns the time by which L2 and HBM exceed the `sm_us` of the SMs, and sets the bytes of HBM.
+double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const Inside& inside, double sm_us,
+                 const CostConstants& k, Cost& cost) {
+  const double row_bytes = config::kRowBytes * w.k_blocks;
+  // If K is cut evenly, neighbours are at the same K and share reads of L2. Otherwise only the CTAs of this line, the
+  // last wave and the one before it read separately.
+  const double own_rows = c.cluster.m * c.tile.m * inside.a + c.cluster.n * c.tile.n * inside.b;
+  const double shares = w.streams && w.even ? w.clusters / w.cluster_tiles : 1;
+  const bool aligned = !w.streams || (w.even && std::fmod(w.k_blocks, shares) == 0);
+  const double in_line = aligned ? 0 : std::min(1.0, (1 + w.units - std::floor(w.units)) / w.units);
+  const double together = shared_rows(p, c, inside, aligned ? w.splits * shares : 1, k);
+  const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
+  const double l2_bytes = w.cluster_tiles * rows * row_bytes;
+  cost.hbm_bytes = hbm_bytes(p, c, w.units, cost.resident / w.cut, k.l2_bytes);
+  // All rings together wait for these bytes; tiles that share an operand wait for the same bytes.
+  const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * config::kRowBytes;
+  const double once = static_cast<double>(p.m + p.n) * row_bytes * static_cast<double>(p.batch);
+  const double asked = w.cluster_tiles * own_rows * row_bytes * config::cluster_of(c).size() / std::max(1, c.cluster.k);
+  const double in_flight = std::min(1.0, w.units) * cost.resident * c.sm90.stages * stage_bytes *
+                           std::min(1.0, once / std::max(1.0, asked) * std::max(1.0, w.units));
+  const double hbm_rate =  // without operands (K = 0) only D is written
+      in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
+  const auto raised = [&](double us) { return std::pow(us, k.memory_overlap); };
+  const double all = raised(sm_us) + raised(l2_bytes / k.l2_bytes_per_us) + raised(cost.hbm_bytes / hbm_rate);
+  return std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
+}
+
 Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k) {
   Cost cost;
   cost[Term::fill_drain] = k.launch_us;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return cost;
-  const int in_cluster = config::cluster_of(c).size(), along_k = std::max(1, c.cluster.k);
-  const auto count = [](std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); };
-  const double k_blocks = count(p.k, c.tile.k), batch = static_cast<double>(p.batch);
-  const double splits = c.sm90.tile_scheduler == TileScheduler::split_k
-                            ? std::max(1.0, std::min(1.0 * (c.sm90.split / along_k), k_blocks))
-                            : 1;
-  const double cluster_tiles = count(p.m, c.tile.m * c.cluster.m) * count(p.n, c.tile.n * c.cluster.n) * batch;
-  const double tiles = cluster_tiles * c.cluster.m * c.cluster.n;  // including those past the edge
-  const double exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile.m / c.tile.n;
+  const int in_cluster = config::cluster_of(c).size();
   cost.resident = resident_ctas(in_cluster, std::max(sms, in_cluster));
-  const double clusters = cost.resident / in_cluster;
-
-  // The unit of work of a CTA: a tile, or a share of its k-blocks.
-  const double cut = splits * along_k;
+  const Work w = work_of(p, c, cost.resident);
   const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
   // Not always B's share: the constants are fitted this way, with rows of B past N that affect no numbers.
   const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
                       swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};
-  const double units = cluster_tiles * splits / clusters;  // of each cluster, on average
-  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), inside, k);
-  const bool streams =
-      c.sm90.tile_scheduler == TileScheduler::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
-  const double busiest = streams ? units : std::ceil(units);
-  cost.waves = static_cast<int>(std::ceil(units));
+  const TileCost tile = tile_cost(c, std::ceil(w.k_blocks / w.cut), inside, k);
+  cost.waves = static_cast<int>(std::ceil(w.units));
 
-  const double share = exact * cut / sms;  // units of an SM if all SMs had equally many and no tile had an edge
+  const double share = w.exact * w.cut / sms;  // units of an SM if all SMs had equally many and no tile had an edge
   cost[Term::tensor] = share * tile.tensor;
   cost[Term::shared] = share * tile.shared;
   cost[Term::issue] = share * tile.issue;
   cost[Term::promotion] = share * tile.promotion;
   cost[Term::epilogue] = share * tile.epilogue;
-  cost[Term::edges] = (tiles - exact) * cut / sms * tile.total();
-  cost[Term::clusters] = std::max(0.0, units - tiles * cut / sms) * tile.total();
-  cost[Term::last_wave] = (busiest - units) * tile.total();
+  cost[Term::edges] = (w.tiles - w.exact) * w.cut / sms * tile.total();
+  cost[Term::clusters] = std::max(0.0, w.units - w.tiles * w.cut / sms) * tile.total();
+  cost[Term::last_wave] = (w.busiest - w.units) * tile.total();
   // With even shares of every tile, partial sums meet once; otherwise a CTA hands on the end of one tile and waits for
   // another's.
-  const bool even = std::fmod(clusters, cluster_tiles) == 0;
-  const double exchanges = !streams ? 0 : even ? 1 : 2;
-  cost[Term::sums] = sums_us(c, exchanges, splits, busiest, k);
-  if (streams) cost[Term::sums] += k.stream_cluster * std::log2(1.0 * in_cluster) * units * tile.total();
-  const double sm_us = busiest * tile.total();
-
-  const double row_bytes = config::kRowBytes * k_blocks;
-  // If K is cut evenly, neighbours are at the same K and share reads of L2. Otherwise only the CTAs of this line, the
-  // last wave and the one before it read separately.
-  const double own_rows = c.cluster.m * c.tile.m * inside.a + c.cluster.n * c.tile.n * inside.b;
-  const double shares = streams && even ? clusters / cluster_tiles : 1;
-  const bool aligned = !streams || (even && std::fmod(k_blocks, shares) == 0);
-  const double in_line = aligned ? 0 : std::min(1.0, (1 + units - std::floor(units)) / units);
-  const double together = shared_rows(p, c, inside, aligned ? splits * shares : 1, k);
-  const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
-  const double l2_bytes = cluster_tiles * rows * row_bytes;
-  cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k.l2_bytes);
-  // All rings together wait for these bytes; tiles that share an operand wait for the same bytes.
-  const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * config::kRowBytes;
-  const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
-  const double asked = cluster_tiles * own_rows * row_bytes * in_cluster / along_k;
-  const double in_flight = std::min(1.0, units) * cost.resident * c.sm90.stages * stage_bytes *
-                           std::min(1.0, once / std::max(1.0, asked) * std::max(1.0, units));
-  const double hbm_rate =  // without operands (K = 0) only D is written
-      in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
-  const auto raised = [&](double us) { return std::pow(us, k.memory_overlap); };
-  const double all = raised(sm_us) + raised(l2_bytes / k.l2_bytes_per_us) + raised(cost.hbm_bytes / hbm_rate);
-  cost[Term::memory] = std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
+  const double exchanges = !w.streams ? 0 : w.even ? 1 : 2;
+  cost[Term::sums] = sums_us(c, exchanges, w.splits, w.busiest, k);
+  if (w.streams) cost[Term::sums] += k.stream_cluster * std::log2(1.0 * in_cluster) * w.units * tile.total();
+  cost[Term::memory] = memory_us(p, c, w, inside, w.busiest * tile.total(), k, cost);
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
-  if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
+  if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (w.busiest - 1) * k.single_us;
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
   // The power limit reduces the clock until the dynamic power fits.
-  const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
-  const double power = (products + tiles * cut / sms * tile.loads * k.power_load) / cost.total();
+  const double products = w.tiles * w.cut / sms * tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
+  const double power = (products + w.tiles * w.cut / sms * tile.loads * k.power_load) / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
   cost[Term::uncertainty] = uncertainty_of(c, swapped, k) * cost.total();
   return cost;
