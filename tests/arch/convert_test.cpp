@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of arch/common/convert.hpp on the host against neighbours in the list of all values of a format.
+// Conversions of arch/common/convert.hpp and convert_packed.hpp on the host against neighbours in the list of all
+// values of a format.
 // The PTX bodies are single instructions; gpu/parity_test.cpp compares them with these.
-#include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/convert_packed.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -99,6 +101,61 @@ TEST(Convert, NarrowingRoundsToNearestEven) {
     for (int i = 0; i < 2'000'000; ++i) expect(static_cast<u32>(rng()));
     for (int i = 0; i < 1'000'000; ++i) expect((static_cast<u32>(rng()) & 0x80FFFFFFu) + ((95u + rng() % 60) << 23));
   }
+}
+
+/// Returns the value of a code of 4 or 6 bits without its sign.
+template <DType kType> double packed_value(u32 code) {
+  constexpr int kFraction = kType == DType::e2m1   ? 1
+                            : kType == DType::e3m2 ? 2
+                                                   : 3,
+                kBias = kType == DType::e3m2 ? 3 : 1;
+  const int exponent = static_cast<int>(code >> kFraction);
+  const double fraction = static_cast<double>(code & ((1u << kFraction) - 1)) / (1 << kFraction);
+  return exponent == 0 ? std::ldexp(fraction, 1 - kBias) : std::ldexp(1 + fraction, exponent - kBias);
+}
+
+template <DType kType> void expect_packed(float x) {
+  constexpr u32 kSign = 1u << (ww::bits_of(kType) - 1), kShift = kType == DType::e2m1 ? 4 : 8;
+  u32 want = kSign - 1;
+  if (!std::isnan(x)) {
+    double least = INFINITY;
+    want = 0;
+    for (u32 code = 0; code < kSign; ++code) {
+      const double away = std::fabs(packed_value<kType>(code) - std::fabs(double{x}));
+      if (away < least || (away == least && code % 2 == 0)) least = away, want = code;
+    }
+    if (std::isinf(x)) want = kSign - 1;
+    if (std::signbit(x)) want |= kSign;
+  }
+  ASSERT_EQ(to_packed<kType>(x), want) << name_of(kType) << " of " << x;
+  ASSERT_EQ(to_packed_pair<kType>(x, 1.0f), want | to_packed<kType>(1.0f) << kShift);
+  ASSERT_EQ(to_packed_pair<kType>(-1.0f, x), to_packed<kType>(-1.0f) | want << kShift);
+}
+
+template <DType kType> void expect_packed_type() {
+  constexpr u32 kCodes = 1u << (ww::bits_of(kType) - 1);
+  for (u32 code = 0; code < kCodes; ++code) {
+    const double value = packed_value<kType>(code),
+                 next = code + 1 < kCodes ? packed_value<kType>(code + 1) : 2 * value;
+    for (const double point : {value, (value + next) / 2})
+      for (const u32 near : {bits_of(static_cast<float>(point)) - 1, bits_of(static_cast<float>(point)),
+                             bits_of(static_cast<float>(point)) + 1}) {
+        expect_packed<kType>(float_of(near & 0x7FFFFFFFu));
+        expect_packed<kType>(float_of(near | 0x80000000u));
+      }
+  }
+  for (u32 bits : {0x7F800000u, 0x7F800001u, 0xFFC00000u, 0xFF800000u, 0x7F7FFFFFu, 1u, 0x80000001u})
+    expect_packed<kType>(float_of(bits));
+  std::mt19937 rng(13);
+  for (int i = 0; i < 100'000; ++i) expect_packed<kType>(float_of(static_cast<u32>(rng())));
+  for (int i = 0; i < 100'000; ++i)
+    expect_packed<kType>(float_of((static_cast<u32>(rng()) & 0x807FFFFFu) | (120u + rng() % 14) << 23));
+}
+
+TEST(Convert, PackedTypesRoundToNearestEvenAndSaturate) {
+  expect_packed_type<DType::e2m1>();
+  expect_packed_type<DType::e3m2>();
+  expect_packed_type<DType::e2m3>();
 }
 
 TEST(Convert, ConfirmedOnHardware) {

@@ -21,7 +21,8 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 SKIPPED = 77
 LEAST_VERSION = (12, 8)
-HEADERS = ["sm100/clc", "sm100/tensor_memory", "sm100/tma_pair", "sm100/umma", "common/warp"]
+HEADERS = ["sm100/clc", "sm100/tensor_memory", "sm100/tma_pair", "sm100/umma", "common/convert_packed",
+           "common/warp"]
 GROUPS = {"one": "", "pair": ".2CTA"}
 OPERANDS = "gdesc[UR], tmem[UR], tmem[UR], idesc[UR]"
 
@@ -121,8 +122,15 @@ def launch_control() -> Iterator[Form]:
     yield Form("o[0] = clc::first_cta(clc::load({v})).x;", "LDS.128 R, [UR]", False)
 
 
+def conversions() -> Iterator[Form]:
+    for packed in ("e2m1", "e3m2", "e2m3"):
+        yield Form(f"o[0] = to_packed_pair<DType::{packed}>(float_of(o[1]), float_of(o[2]));",
+                   f"F2FP.SATFINITE.{packed.upper()}.F32.PACK_AB_MERGE_C R, R, R, RZ", False)
+
+
 def all_forms() -> List[Form]:
-    return [form for family in (allocations, commits, multiplications, accesses, copies, loads_of_a_pair, launch_control)
+    return [form for family in (allocations, commits, multiplications, accesses, copies, loads_of_a_pair, launch_control,
+                                conversions)
             for form in family()]
 
 

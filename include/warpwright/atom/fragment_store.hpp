@@ -89,9 +89,7 @@ template <int kPairs, class F, class At> WW_DEVICE void store_nibbles(const F& f
   const u32 lane = arch::lane_index();
   const bool odd = lane % 2 != 0, high = lane % 4 / 2 != 0;
   const int line = odd ? L::line_offset(1) : 0;
-  const auto byte = [&](int v) {
-    return arch::to_packed<DType::e2m1>(fragment[v]) | arch::to_packed<DType::e2m1>(fragment[v + 1]) << 4;
-  };
+  const auto byte = [&](int v) { return arch::to_packed_pair<DType::e2m1>(fragment[v], fragment[v + 1]); };
   WW_UNROLL
   for (int pair = 0; pair < kPairs; pair += 2) {
     const int p = first + pair;
