@@ -229,7 +229,7 @@ Result<void> GemmAdapter::encode_maps(const KernelPointers& operands, config::Ge
 Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::ScaleMaps& maps) const {
   const GemmProblem& g = product_;
   if (g.k == 0) return {};
-  const int box_chunks = config::scale_chunks_of_k(made_), blocks_of_tile = config::scale_blocks(made_.tile.n);
+  const int box_chunks = config::scale_chunks_of_k(made_), blocks_of_load = config::chunk_blocks_of_load(made_);
   const i64 chunks = scale_chunks(g.k, scale_vector(g.scale)), block_bytes = chunks * kScaleChunkBytes;
   const auto map = [&](const void* base, i64 rows, i64 stride, int box_blocks, i32& blocks) {
     const i64 blocks_of_matrix = ceil_div(rows, i64{kScaleChunkRows});
@@ -241,7 +241,7 @@ Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::
     return scale_map(base, (g.batch - 1) * blocks + blocks_of_matrix, chunks, box_blocks, box_chunks);
   };
   WW_TRY(maps.a, device_.backend().encode(map(operands.scale_a, g.m, g.batch_scale_a, 1, maps.blocks_a)));
-  WW_TRY(maps.b, device_.backend().encode(map(operands.scale_b, g.n, g.batch_scale_b, blocks_of_tile, maps.blocks_b)));
+  WW_TRY(maps.b, device_.backend().encode(map(operands.scale_b, g.n, g.batch_scale_b, blocks_of_load, maps.blocks_b)));
   return {};
 }
 
@@ -313,6 +313,27 @@ void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memor
               static_cast<std::uint64_t>(workspace_.bytes - workspace_.tiles), true, true});
 }
 
+void GemmAdapter::set_workspace(void* workspace, kernel::GemmParams& params) const {
+  auto* const bytes = static_cast<std::byte*>(workspace);
+  params.scheduler.work_tile_counter = reinterpret_cast<scheduler::WorkTileCounter*>(bytes);
+  params.gemm.partials = {reinterpret_cast<float*>(bytes + workspace_.tiles),
+                          reinterpret_cast<u32*>(bytes + workspace_.flags)};
+}
+
+Result<void> GemmAdapter::launch_pointers(const GemmOperands& given, runtime::Launch launch, arch::TensorMap* maps,
+                                          kernel::GemmParams& params) const {
+  params.gemm.maps = maps;
+  params.gemm.c_pointers = given.c_pointers;
+  WW_CHECK(pointers_->launch(device_, given, params.gemm.a, params.gemm.b, params.gemm.d, maps, launch.stream));
+  std::vector<MemoryRange> everywhere;
+  if (device_.info().emulated) {
+    everywhere.assign(launch.memory.begin(), launch.memory.end());
+    pointers_->add_memory(given, maps, everywhere);
+  }
+  launch.memory = everywhere;
+  return device_.backend().launch(launch);
+}
+
 Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
   if (!kernel_) return epilogue_.clear_reductions(device_.backend(), given.epilogue, stream);
   WW_CHECK(check_pointers(given));
@@ -328,12 +349,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   WW_CHECK(encode_maps(operands, params.gemm));
   params.gemm.scale_a = static_cast<const float*>(operands.scale_a);
   params.gemm.scale_b = static_cast<const float*>(operands.scale_b);
-  if (workspace_.bytes > 0) {
-    auto* const workspace = static_cast<std::byte*>(operands.workspace);
-    params.scheduler.work_tile_counter = reinterpret_cast<scheduler::WorkTileCounter*>(workspace);
-    params.gemm.partials = {reinterpret_cast<float*>(workspace + workspace_.tiles),
-                            reinterpret_cast<u32*>(workspace + workspace_.flags)};
-  }
+  if (workspace_.bytes > 0) set_workspace(operands.workspace, params);
 
   MemoryRanges memory;
   if (device_.info().emulated) {
@@ -368,19 +384,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   }
   launch.memory = memory;
   launch.stream = stream;
-  if (!pointers_) return device_.backend().launch(launch);
-
-  params.gemm.maps = maps;
-  params.gemm.c_pointers = given.c_pointers;
-  WW_CHECK(pointers_->launch(device_, given, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
-  std::vector<MemoryRange> everywhere;
-  if (device_.info().emulated) {
-    const std::span<const MemoryRange> ranges = memory;
-    everywhere.assign(ranges.begin(), ranges.end());
-    pointers_->add_memory(given, maps, everywhere);
-  }
-  launch.memory = everywhere;
-  return device_.backend().launch(launch);
+  return pointers_ ? launch_pointers(given, launch, maps, params) : device_.backend().launch(launch);
 }
 
 }  // namespace ww::adapters

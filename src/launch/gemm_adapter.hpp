@@ -55,6 +55,11 @@ class GemmAdapter {
   Result<void> encode_maps(const KernelPointers& operands, config::GemmArguments& arguments) const;
   /// Encodes the maps of scales that the tensor core applies.
   Result<void> encode_scales(const KernelPointers& operands, config::ScaleMaps& maps) const;
+  /// Sets where the scheduler's counter, flags and partial tiles are.
+  void set_workspace(void* workspace, kernel::GemmParams& params) const;
+  /// Makes the tensor maps of arrays of pointers, then launches the product.
+  Result<void> launch_pointers(const GemmOperands& operands, runtime::Launch launch, arch::TensorMap* maps,
+                               kernel::GemmParams& params) const;
   /// Adds the memory of everything but the epilogue.
   void add_memory(const KernelPointers& operands, MemoryRanges& memory) const;
 

@@ -266,7 +266,7 @@ Result<void> GroupedAdapter::encode_scales(const GroupedOperands& operands, conf
   const i64 blocks_b = (g.groups - 1) * maps.blocks_b + blocks_of(g.n);
   WW_TRY(maps.a, device_.backend().encode(scale_map(operands.scale_a, blocks_a, chunks, 1, box_chunks)));
   WW_TRY(maps.b, device_.backend().encode(
-                     scale_map(operands.scale_b, blocks_b, chunks, config::scale_blocks(config_.tile.n), box_chunks)));
+                     scale_map(operands.scale_b, blocks_b, chunks, config::chunk_blocks_of_load(config_), box_chunks)));
   return {};
 }
 

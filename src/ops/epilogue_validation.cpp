@@ -26,6 +26,11 @@ Result<void> check_epilogue(const GemmProblem& p) {
 
 Result<void> check_epilogue_tile(const GemmProblem& p, const GemmConfig& c) {
   if (config::fits_halves(c, p.n)) return {};
+  if (config::scales_in_mma(c))
+    return failure(ErrorCode::unsupported, "n",
+                   fmt::format("a multiple of {} for {} with SwiGLU of halves and scales of mx and nv",
+                               config::unit_of_halves(c), c.sm100.pair ? "a pair" : "one CTA"),
+                   fmt::format("{}", p.n));
   return failure(ErrorCode::unsupported, "epilogue, swiglu_halves",
                  "a TILE_N that divides N and 256: each half of a tile within 128 columns that share a scale",
                  fmt::format("N = {}, TILE_N = {}", p.n, c.tile.n));

@@ -12,7 +12,8 @@
 namespace ww::ops {
 namespace {
 
-constexpr int kRowAlignment = 16;                               // bytes; TMA strides and bases
+constexpr int kScaledStep = 16;    // elements of K of two operands of e2m1: what shares a scale of nv
+constexpr int kRowAlignment = 16;  // bytes; TMA strides and bases
 constexpr std::int64_t kLargestStride = std::int64_t{1} << 40;  // bytes; TMA's limit
 
 }  // namespace
@@ -140,12 +141,13 @@ Result<void> check_chunked_scales(const GemmProblem& p) {
 Result<void> check_padded_rows(const GemmProblem& p) {
   if (!is_packed(p.a) && !is_packed(p.b)) return {};
   const bool pair = p.a == e2m1 && p.b == e2m1 && is_microscaled(p.scale);
-  const int multiple = pair ? row_multiple(e2m1) : row_multiple(e3m2);
+  const int multiple = pair ? row_multiple(e2m1) : row_multiple(e3m2), of_k = pair ? kScaledStep : multiple;
   const char* const why = pair ? "elements of e2m1" : "elements: TMA widens types of 4 and 6 bits by units of 128";
-  for (const auto& [name, value, type] : {std::tuple("k", p.k, p.a), std::tuple("k", p.k, p.b),
-                                          std::tuple("lda", p.lda, p.a), std::tuple("ldb", p.ldb, p.b)})
-    if (is_packed(type) && value % multiple != 0)
-      return failure(ErrorCode::unsupported, name, fmt::format("a multiple of {} {}", multiple, why),
+  for (const auto& [name, value, type, step] :
+       {std::tuple("k", p.k, p.a, of_k), std::tuple("k", p.k, p.b, of_k), std::tuple("lda", p.lda, p.a, multiple),
+        std::tuple("ldb", p.ldb, p.b, multiple)})
+    if (is_packed(type) && value % step != 0)
+      return failure(ErrorCode::unsupported, name, fmt::format("a multiple of {} {}", step, why),
                      fmt::format("{}", value));
   for (const auto& [name, value, type] : {std::tuple("batch_a", p.batch_a, p.a), std::tuple("batch_b", p.batch_b, p.b)})
     if (is_packed(type) && p.batch > 1 && !p.pointer_array && value % multiple != 0)

@@ -8,13 +8,16 @@
 
 namespace ww::ref {
 
-/// Returns scales (sets * rows, scales of K) in chunks, set after set, as one row of bytes. Padding is zero.
+/// The bytes of padding: NaN in e8m0 and in e4m3, because kernels must not let scales behind M, N or K reach D.
+inline constexpr int kScalePadding = 0xff;
+
+/// Returns scales (sets * rows, scales of K) in chunks, set after set, as one row of bytes.
 inline Result<Matrix> chunked(const Matrix& scales, std::int64_t rows, const std::string& argument) {
   const std::int64_t chunks = ceil_div(scales.cols(), std::int64_t{kScaleChunkScales});
   const std::int64_t set = ceil_div(rows, std::int64_t{kScaleChunkRows}) * chunks * kScaleChunkBytes;
   const std::int64_t bytes = rows == 0 ? 0 : scales.rows() / rows * set;
   WW_TRY(Matrix made, Matrix::allocate(scales.type(), 1, bytes, bytes, argument));
-  std::memset(made.data(), 0, made.bytes());
+  std::memset(made.data(), kScalePadding, made.bytes());
   for (std::int64_t row = 0; row < scales.rows(); ++row)
     for (std::int64_t scale = 0; scale < scales.cols(); ++scale)
       made.data()[row / rows * set + scale_place(row % rows, scale, chunks)] = scales.row(row)[scale];
@@ -34,13 +37,13 @@ inline std::vector<std::int64_t> first_scale_blocks(const std::vector<GroupRows>
 }
 
 /// Returns scales (rows of all groups, scales of K) in `blocks` blocks of chunks as one row of bytes. Those of each
-/// group are padded with zeros.
+/// group are padded.
 inline Result<Matrix> chunked_rows(const Matrix& scales, const std::vector<GroupRows>& groups, std::int64_t masked_rows,
                                    std::int64_t blocks, const std::string& argument) {
   const std::int64_t chunks = ceil_div(scales.cols(), std::int64_t{kScaleChunkScales});
   const std::int64_t bytes = blocks * chunks * kScaleChunkBytes;
   WW_TRY(Matrix made, Matrix::allocate(scales.type(), 1, bytes, bytes, argument));
-  std::memset(made.data(), 0, made.bytes());
+  std::memset(made.data(), kScalePadding, made.bytes());
   const std::vector<std::int64_t> first = first_scale_blocks(groups, masked_rows);
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (std::int64_t row = 0; row < groups[g].count; ++row)
@@ -56,13 +59,12 @@ inline std::int64_t first_scale_byte(std::int64_t rows, std::int64_t first_k, in
   return ceil_div(rows, std::int64_t{kScaleChunkRows}) * (first_k / (vector * kScaleChunkScales)) * kScaleChunkBytes;
 }
 
-/// Returns scales (rows, scales of all K) in chunks, each group of K a matrix of its own, as one row of bytes. Padding
-/// is zero.
+/// Returns scales (rows, scales of all K) in chunks, each group of K a matrix of its own, as one row of bytes.
 inline Result<Matrix> chunked_groups_of_k(const Matrix& scales, const std::vector<GroupRows>& groups, int vector,
                                           const std::string& argument) {
   const std::int64_t bytes = scale_bytes(scales.rows(), scales.cols() * vector, vector);
   WW_TRY(Matrix made, Matrix::allocate(scales.type(), 1, bytes, bytes, argument));
-  std::memset(made.data(), 0, made.bytes());
+  std::memset(made.data(), kScalePadding, made.bytes());
   for (const GroupRows& group : groups) {
     const std::int64_t chunks = scale_chunks(group.count, vector), first = group.first / vector;
     std::byte* const to = made.data() + first_scale_byte(scales.rows(), group.first, vector);

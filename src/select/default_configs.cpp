@@ -49,11 +49,13 @@ std::vector<TileShape> shapes_for(Arch arch, DType d, Scale scale) {
   return {kWide, kMiddle, kSmall};
 }
 
-/// Returns those of `shapes` whose tile fits the epilogue, or all of them if none does.
-std::vector<TileShape> shapes_that_fit(const GemmConfig& config, const std::vector<TileShape>& shapes) {
+/// Returns those of `shapes` whose tile fits the epilogue of a product of `n` columns, or all of them if none does.
+std::vector<TileShape> shapes_that_fit(const GemmConfig& config, const std::vector<TileShape>& shapes, i64 n) {
   std::vector<TileShape> fit;
-  for (const TileShape& shape : shapes)
-    if (!config::fault_of(with_shape(config, shape))) fit.push_back(shape);
+  for (const TileShape& shape : shapes) {
+    const GemmConfig made = with_shape(config, shape);
+    if (!config::fault_of(made) && config::fits_halves(made, n)) fit.push_back(shape);
+  }
   return fit.empty() ? shapes : fit;
 }
 
@@ -100,7 +102,7 @@ GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requeste
   if (shaped) return config::resolve(config);
 
   std::vector<TileShape> shapes = shapes_for(config.arch, problem.d, problem.scale);
-  if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes);
+  if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes, problem.n);
   const TileShape* best = &shapes.front();
   for (const TileShape& shape : shapes)
     if (!config::fault_of(with_shape(config, shape)) && cost(problem, shape, sms) < cost(problem, *best, sms))

@@ -99,10 +99,15 @@ GemmConfig complete_grouped(const GemmConfig& shape, const GemmConfig& requested
 template <class Use>
 void for_each_config(const GemmConfig& requested, GroupEncoding encoding, std::int64_t n, const Use& use) {
   const bool open = requested.row_groups.variant == GroupedVariant::automatic;
-  for (const GemmConfig& shape : grouped_shapes())
-    if (agrees(shape, requested) &&
-        (!open || is_open_to_choice(shape.row_groups.variant, encoding, requested.epilogue)))
-      use(complete_grouped(shape, requested, n));
+  GemmConfig paired = requested;
+  paired.sm100.pair = true;
+  for (const GemmConfig& shape : grouped_shapes()) {
+    if (!agrees(shape, requested) ||
+        (open && !is_open_to_choice(shape.row_groups.variant, encoding, requested.epilogue)))
+      continue;
+    use(complete_grouped(shape, requested, n));
+    if (requested.arch == Arch::sm100 && shape.cluster.m == 2) use(complete_grouped(shape, paired, n));
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ BLACKWELL_MUTANTS = [
     ("blackwell: accumulator released before wait::ld", "mainloop/sm100/accumulator_reads.hpp",
      "    arch::tensor::wait_load(values);\n", "", "accumulator-in-flight data-race", "blackwell, one accumulator"),
     ("blackwell: accumulator not released", "mainloop/sm100/mainloop.hpp",
-     "      consumer.accumulators.consumer_release(sum);\n", "", "deadlock", "blackwell, one accumulator"),
+     "[&] { consumer.accumulators.consumer_release(sum); };", "[&] {};", "deadlock", "blackwell, one accumulator"),
     ("blackwell: partial accumulator not released", "mainloop/sm100/mainloop.hpp",
      "        consumer.accumulators.consumer_release(partial);\n", "", "deadlock", "blackwell, block scales, pair"),
     ("blackwell: a pair's accumulator released at home", "pipeline/accumulator_pipeline.hpp",
@@ -112,12 +112,11 @@ BLACKWELL_MUTANTS = [
     ("blackwell: scales of B copied onto those of A", "mainloop/sm100/scaled_mainloop.hpp",
      "scale_b = scale_a + kColumnsA; ", "scale_b = scale_a; ", "data-race", "blackwell, mx"),
     ("blackwell: scales copied behind the MMAs", "mainloop/sm100/scaled_mainloop.hpp",
-     "        copy_scales(stage, scale_a, scale_b);\n        const int s = static_cast<int>(stage.index);\n",
-     "        const int s = static_cast<int>(stage.index);\n        if (k != 0) copy_scales(stage, scale_a, scale_b);\n",
+     "      copy_scales(stage, scale_a, scale_b);\n", "      if (accumulate) copy_scales(stage, scale_a, scale_b);\n",
      "uninitialised-read", "blackwell, mx"),
     ("blackwell: stage released before its scales are copied", "mainloop/sm100/scaled_mainloop.hpp",
-     "        copy_scales(stage, scale_a, scale_b);\n",
-     "        pipeline_.consumer_release(stage);\n        copy_scales(stage, scale_a, scale_b);\n",
+     "      copy_scales(stage, scale_a, scale_b);\n",
+     "      pipeline_.consumer_release(stage);\n      copy_scales(stage, scale_a, scale_b);\n",
      "stage-reuse arrival-underflow data-race", "blackwell, mx"),
     ("blackwell: bytes of scales not expected", "mainloop/stage_loads.hpp",
      "pipeline.producer_acquire(kStageBytes + Others::kBytes, token)", "pipeline.producer_acquire(kStageBytes, token)",
@@ -132,6 +131,25 @@ BLACKWELL_MUTANTS = [
     ("blackwell: all chunks of a stage from the first", "mainloop/sm100/scaled_mainloop.hpp",
      "copy_chunk(to_a + kScaleChunkColumns * chunk, from", "copy_chunk(to_a, from", "uninitialised-read data-race",
      "blackwell, nv, pair"),
+    ("blackwell: scales behind K cleared without a proxy fence", "mainloop/sm100/scale_tail.hpp",
+     "    arch::fence::proxy_async_shared();\n", "", "proxy-fence", "blackwell, nv, K within an instruction"),
+    ("blackwell: scales of a pair copied before its other CTA has cleared them", "mainloop/sm100/scale_tail.hpp",
+     "    if constexpr (kPair) wait(cleared(barriers()));\n", "", "data-race proxy-fence phase-misuse exited-cta",
+     "blackwell, nv, K within an instruction"),
+    ("blackwell: scales of a pair's other CTA cleared before they have come", "mainloop/sm100/scale_tail.hpp",
+     "    wait(ready(barriers()));\n", "", "data-race uninitialised-read proxy-fence phase-misuse",
+     "blackwell, nv, K within an instruction"),
+    ("blackwell: scales loaded over those that were cleared", "mainloop/sm100/scale_tail.hpp",
+     "    arch::mbarrier::wait(reusable(base + kShared.barriers), last.parity);\n", "", "data-race",
+     "blackwell, mx, K within an instruction"),
+    ("blackwell: overlapping accumulator released before its shared columns are read",
+     "mainloop/sm100/accumulator_reads.hpp",
+     "    for_each_piece<kAll, kMost, kAll - kShared>(accumulator, copy);\n    release();\n",
+     "    release();\n    for_each_piece<kAll, kMost, kAll - kShared>(accumulator, copy);\n",
+     "data-race tensor-fence accumulator-in-flight", "blackwell, nv, overlapping accumulators"),
+    ("blackwell: overlapping accumulator read from its other end", "mainloop/sm100/accumulator_reads.hpp",
+     "  } else if (index == 0) {\n", "  } else if (index != 0) {\n",
+     "data-race tensor-fence accumulator-in-flight", "blackwell, nv, overlapping accumulators"),
     # Cluster launch control.
     ("blackwell: answer of launch control read before it has come", "pipeline/clc_pipeline.hpp",
      "    arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);\n    const arch::clc::Answer",
@@ -170,10 +188,12 @@ BLACKWELL_MUTANTS = [
      "transaction-count", "blackwell, nv, masked"),
     ("blackwell: scales of B loaded before those of A", "mainloop/sm100/scaled_mainloop.hpp",
      "      atom::copy(LoadAtom{map_a}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_a}, atom::SharedTile<>{at});\n"
-     "      atom::copy(LoadAtom{map_b}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_b},\n"
-     "                 atom::SharedTile<>{at + kBytesA});\n",
-     "      atom::copy(LoadAtom{map_b}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_b},\n"
-     "                 atom::SharedTile<>{at + kBytesA});\n"
+     "      WW_UNROLL\n      for (int part = 0; part < kLoadsB; ++part)\n"
+     "        atom::copy(LoadAtom{map_b}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_b[part]},\n"
+     "                   atom::SharedTile<>{at + kBytesA + static_cast<u32>(part * kBlocksOfLoad) * kBytesA});\n",
+     "      WW_UNROLL\n      for (int part = 0; part < kLoadsB; ++part)\n"
+     "        atom::copy(LoadAtom{map_b}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_b[part]},\n"
+     "                   atom::SharedTile<>{at + kBytesA + static_cast<u32>(part * kBlocksOfLoad) * kBytesA});\n"
      "      atom::copy(LoadAtom{map_a}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_a}, atom::SharedTile<>{at});\n",
      "-", "blackwell, mx, contiguous"),
     # Scales of groups of K.

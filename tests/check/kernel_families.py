@@ -186,6 +186,22 @@ BLACKWELL_FAMILIES = {
     "blackwell, mx, launch control, pair":
         "gemm --m 520 --n 200 --k 400 --scale mx --dtype e5m2 --config "
         "tile=128x64x128,cluster=2x1,pair=1,stages=2,tile_scheduler=clc --sms 4",
+    "blackwell, nv, K within an instruction":
+        "gemm --m 520 --n 136 --k 800 --scale nv --dtype e2m1 --config "
+        "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, mx, K within an instruction":
+        "gemm --m 300 --n 136 --k 800 --scale mx --dtype e2m1 --config tile=128x96x256,stages=2 --sms 2",
+    "blackwell, nv, overlapping accumulators":
+        "gemm --m 300 --n 520 --k 800 --scale nv --dtype e2m1 --config tile=128x256x256,stages=2 --sms 1",
+    "blackwell, mx, overlapping accumulators of a pair":
+        "gemm --m 520 --n 520 --k 400 --scale mx --dtype e4m3 --config "
+        "tile=128x256x128,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, nv, SwiGLU of halves":
+        "gemm --m 300 --n 320 --k 800 --scale nv --dtype e2m1 --config tile=128x64x256,stages=2 --sms 2 --epilogue "
+        "'swiglu_halves(acc)'",
+    "blackwell, mx, SwiGLU of halves, pair":
+        "gemm --m 520 --n 512 --k 400 --scale mx --dtype e4m3 --config "
+        "tile=128x256x128,cluster=2x1,pair=1,stages=2 --sms 2 --epilogue 'swiglu_halves(acc)'",
     "blackwell, 4 bits widened":
         "gemm --m 200 --n 136 --k 640 --scale none --dtype e2m1 --b-dtype e4m3 --config "
         "tile=64x64x128,cluster=1x2,stages=2 --sms 2",
@@ -198,6 +214,15 @@ BLACKWELL_FAMILIES = {
     "blackwell, masked":
         "grouped --n 72 --k 400 --rows 5,0,130 --encoding masked --variant masked --scale tensor --out-dtype f32 "
         "--config tile=64x64x128,stages=2",
+    "blackwell, contiguous, pair":
+        "grouped --n 136 --k 272 --rows 3,0,130,1,260 --encoding indptr --variant contiguous --config "
+        "tile=128x128x128,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, masked, pair":
+        "grouped --n 72 --k 400 --rows 5,0,130,260 --encoding masked --variant masked --scale tensor --out-dtype f32 "
+        "--config tile=128x64x128,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, contiguous, nv, pair":
+        "grouped --n 136 --k 800 --rows 3,0,130,1,260 --scale nv --dtype e2m1 --variant contiguous --config "
+        "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",
     "blackwell, K groups, pair":
         "k-grouped --m 200 --n 136 --ks 70,0,1,200,64,0 --encoding starts-counts --config "
         "tile=128x128x64,cluster=2x1,pair=1,stages=2",

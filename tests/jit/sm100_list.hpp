@@ -62,7 +62,8 @@ inline std::vector<Sm100Candidate> sm100_candidates() {
       add(fmt::format("tile={},cluster=1x1,swap_ab=on", tile));
   }
   for (const char* recipe : {"a=bf16,b=bf16", "a=e4m3,b=e4m3,scale=block", "a=e4m3,b=e4m3,scale=tensor"})
-    for (const char* shape : {"tile=128x128x0,cluster=1x1", "tile=64x128x0,cluster=1x1", "tile=128x256x0,cluster=1x1"})
+    for (const char* shape : {"tile=128x128x0,cluster=1x1", "tile=64x128x0,cluster=1x1", "tile=128x256x0,cluster=1x1",
+                              "tile=128x128x0,cluster=2x1,pair=1"})
       for (const char* variant : {"contiguous", "masked"})
         all.push_back({fmt::format("{},{},grouping=row-groups,variant={},groups=128", recipe, shape, variant), {}});
   for (const char* recipe : {"a=bf16,b=bf16", "a=e4m3,b=e4m3,scale=block-1d"})
@@ -73,11 +74,15 @@ inline std::vector<Sm100Candidate> sm100_candidates() {
                          std::string_view(recipe).find("bf16") != std::string_view::npos ? "layout=tn," : "", packing),
              {}});
   for (const char* recipe : {"a=e4m3,b=e4m3,scale=mx", "a=e4m3,b=e2m1,scale=mx", "a=e2m1,b=e2m1,scale=nv"}) {
-    for (const char* shape : {"tile=128x128x0,cluster=1x1", "tile=128x256x0,cluster=2x1", "tile=128x96x0,cluster=1x1"})
+    for (const char* shape : {"tile=128x128x0,cluster=1x1", "tile=128x256x0,cluster=2x1", "tile=128x96x0,cluster=1x1",
+                              "tile=128x256x0,cluster=2x1,pair=1"})
       for (const char* variant : {"contiguous", "masked"})
         all.push_back({fmt::format("{},{},grouping=row-groups,variant={},groups=128", recipe, shape, variant), {}});
     for (const char* shape : {"tile=128x128x0,cluster=1x1", "tile=128x256x0,cluster=2x1,pair=1"})
       all.push_back({fmt::format("{},d=f32,{},batched=1,grouping=k-groups,k_groups=128", recipe, shape), {}});
+    for (const char* more : {"tile=128x128x0,cluster=1x1", "tile=128x256x0,cluster=2x1,pair=1",
+                             "tile=128x256x0,cluster=1x1,grouping=row-groups,variant=contiguous,groups=128"})
+      all.push_back({fmt::format("{},{}", recipe, more), "swiglu_halves(acc)"});
   }
   return all;
 }

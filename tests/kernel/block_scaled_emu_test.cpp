@@ -7,6 +7,7 @@
 #include "operations/groups.hpp"
 #include "operations/operation.hpp"
 #include "problems/test_name.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -17,6 +18,8 @@ struct Case {
   DType a, b;
   Scale scale;
   std::int64_t m, n, k, batch;
+  Tile tile = {};  // chosen if empty
+  bool pair = false, halves = false;
 };
 
 Result<void> run(operations::Operation& product, const Device& device) {
@@ -42,25 +45,34 @@ void expect_verified(operations::Operation& product, const Device& device) {
 
 class BlockScaled : public testing::TestWithParam<Case> {};
 
+std::string name_of_case(const testing::TestParamInfo<Case>& info) {
+  const Case& c = info.param;
+  return test_name(
+      fmt::format("{} {} {} {}x{}x{} batch {}", name_of(c.a), name_of(c.b), name_of(c.scale), c.m, c.n, c.k, c.batch));
+}
+
 TEST_P(BlockScaled, EveryOutputIsWithinItsBound) {
   const Case c = GetParam();
   const auto device = Device::open("emu:sm100");
   ASSERT_TRUE(device) << device.error().message;
   GemmProblem p{.m = c.m, .n = c.n, .k = c.k, .a = c.a, .b = c.b, .scale = c.scale, .batch = c.batch};
   p.lda = p.ldb = round_up(c.k, std::int64_t{128});
+  if (c.halves) p.epilogue = evt::swiglu_halves(evt::acc);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   if (c.batch > 1) {
-    p.batch_a = p.m * p.lda, p.batch_b = p.n * p.ldb, p.batch_d = p.m * p.n;
+    p.batch_a = p.m * p.lda, p.batch_b = p.n * p.ldb, p.batch_d = p.m * columns;
     p.batch_scale_a = scale_bytes(p.m, p.k, scale_vector(p.scale));
     p.batch_scale_b = scale_bytes(p.n, p.k, scale_vector(p.scale));
   }
   operations::Inputs inputs;
-  inputs.options.config.arch = Arch::sm100;
+  inputs.options.config = {.arch = Arch::sm100, .tile = c.tile, .cluster = {c.pair ? 2 : 0}};
+  inputs.options.config.sm100.pair = c.pair;
   const auto product = operations::make_operation(p, std::move(inputs));
   const auto ran = run(*product, *device);
   ASSERT_TRUE(ran) << ran.error().message;
   const auto judged = product->judge(EmuMath::exact, nullptr);
   ASSERT_TRUE(judged) << judged.error().message;
-  EXPECT_EQ(judged->elements, c.batch * c.m * c.n);
+  EXPECT_EQ(judged->elements, c.batch * c.m * columns);
   EXPECT_EQ(judged->verdict.wrong, 0) << judged->verdict.max_error_of_bound;
 }
 
@@ -70,11 +82,27 @@ INSTANTIATE_TEST_SUITE_P(Formats, BlockScaled,
                                          Case{e3m2, e2m3, Scale::mx, 128, 64, 256, 1},
                                          Case{e2m1, e2m1, Scale::mx, 130, 72, 256, 1},
                                          Case{e2m1, e2m1, Scale::nv, 100, 128, 320, 2}),
-                         [](const auto& info) {
-                           const Case& c = info.param;
-                           return test_name(fmt::format("{} {} {} {}x{}x{} batch {}", name_of(c.a), name_of(c.b),
-                                                        name_of(c.scale), c.m, c.n, c.k, c.batch));
-                         });
+                         name_of_case);
+
+// K that ends within an instruction, of which the scales behind K are NaN; within a block of scales; in its first.
+INSTANTIATE_TEST_SUITE_P(EndsOfK, BlockScaled,
+                         testing::Values(Case{e2m1, e2m1, Scale::nv, 150, 72, 16, 1, {128, 64}},
+                                         Case{e2m1, e2m1, Scale::nv, 300, 72, 336, 2, {128, 64}, true},
+                                         Case{e2m1, e2m1, Scale::nv, 130, 256, 560, 1, {128, 256}},
+                                         Case{e2m1, e2m1, Scale::mx, 300, 136, 288, 1, {128, 96}, true},
+                                         Case{e2m1, e2m1, Scale::mx, 1, 8, 144, 3, {128, 32}},
+                                         Case{e4m3, e5m2, Scale::mx, 130, 72, 32, 2, {128, 64}},
+                                         Case{e4m3, e4m3, Scale::mx, 130, 72, 208, 1, {128, 64}, true}),
+                         name_of_case);
+
+// Gates and ups begin at any 32 rows of their chunks, for pairs at whole ones.
+INSTANTIATE_TEST_SUITE_P(Halves, BlockScaled,
+                         testing::Values(Case{e4m3, e4m3, Scale::mx, 130, 320, 208, 1, {128, 64}, false, true},
+                                         Case{e2m1, e2m1, Scale::nv, 130, 576, 336, 2, {128, 256}, false, true},
+                                         Case{e2m1, e2m1, Scale::mx, 130, 448, 288, 1, {128, 192}, false, true},
+                                         Case{e4m3, e2m1, Scale::mx, 300, 512, 256, 2, {128, 256}, true, true},
+                                         Case{e2m1, e2m1, Scale::nv, 300, 64, 80, 1, {}, false, true}),
+                         name_of_case);
 
 const std::vector<std::int64_t> kRows = {1, 9, 0, 200, 130, 3};  // of groups
 
@@ -85,9 +113,17 @@ struct GroupedCase {
   std::int64_t n, k;
   int cluster = 1;
   bool zero_outside = false;
+  bool pair = false, halves = false;
+  int tile_n = 64;
 };
 
 class BlockScaledRows : public testing::TestWithParam<GroupedCase> {};
+
+std::string name_of_groups(const testing::TestParamInfo<GroupedCase>& info) {
+  const GroupedCase& c = info.param;
+  return test_name(
+      fmt::format("{} {} {} {} {}x{}", name_of(c.a), name_of(c.b), name_of(c.scale), name_of(c.encoding), c.n, c.k));
+}
 
 // Groups whose scales begin a chunk each, with tails of rows, of columns and of K; rows in no group, and their scales,
 // are NaN.
@@ -101,7 +137,9 @@ TEST_P(BlockScaledRows, EveryOutputIsWithinItsBound) {
   p.lda = p.ldb = round_up(c.k, std::int64_t{128});
   p.zero_outside = c.zero_outside;
   if (c.encoding == GroupEncoding::starts_counts) check.groups.gap = 7;
-  check.options.config = {.arch = Arch::sm100, .tile = {128, 64}, .cluster = {c.cluster, 1}};
+  if (c.halves) p.epilogue = evt::swiglu_halves(evt::acc);
+  check.options.config = {.arch = Arch::sm100, .tile = {128, c.tile_n}, .cluster = {c.cluster, 1}};
+  check.options.config.sm100.pair = c.pair;
   const auto product = operations::make_operation(check);
   ASSERT_TRUE(product) << product.error().message;
   const auto ran = run(**product, *device);
@@ -113,16 +151,22 @@ TEST_P(BlockScaledRows, EveryOutputIsWithinItsBound) {
   expect_verified(**product, *device);
 }
 
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, BlockScaledRows,
+    testing::Values(GroupedCase{e4m3, e4m3, Scale::mx, GroupEncoding::offsets, 136, 336, 2, false, true},
+                    GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::masked, 72, 400, 2, true, true},
+                    GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 520, 336, 2, true, true, false,
+                                256},
+                    GroupedCase{e2m1, e2m1, Scale::mx, GroupEncoding::indptr, 512, 288, 2, false, true, true, 256},
+                    GroupedCase{e4m3, e5m2, Scale::mx, GroupEncoding::row_ids, 320, 80, 2, false, false, true, 128}),
+    name_of_groups);
+
 INSTANTIATE_TEST_SUITE_P(Formats, BlockScaledRows,
                          testing::Values(GroupedCase{e4m3, e4m3, Scale::mx, GroupEncoding::offsets, 136, 320},
                                          GroupedCase{e5m2, e4m3, Scale::mx, GroupEncoding::masked, 72, 128, 2},
                                          GroupedCase{e4m3, e2m1, Scale::mx, GroupEncoding::row_ids, 64, 256, 2, true},
                                          GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 128, 320, 2}),
-                         [](const auto& info) {
-                           const GroupedCase& c = info.param;
-                           return test_name(fmt::format("{} {} {} {} {}x{}", name_of(c.a), name_of(c.b),
-                                                        name_of(c.scale), name_of(c.encoding), c.n, c.k));
-                         });
+                         name_of_groups);
 
 struct KGroupedCase {
   DType a, b;
@@ -199,6 +243,14 @@ TEST(BlockScaledGroups, WhatCannotBeIsRefusedByName) {
   EXPECT_EQ(argument(p), "scale_a_group");
   p = rows, p.b = e2m1, p.k = 192;  // TMA widens e2m1 by units of 128
   EXPECT_EQ(argument(p), "k");
+  p = rows, p.a = p.b = e2m1, p.scale = Scale::nv, p.k = 16, p.lda = p.ldb = 32;
+  EXPECT_EQ(argument(p), "none");
+  p.k = 24;
+  EXPECT_EQ(argument(p), "k");
+  p.k = 16, p.lda = 16;  // rows of 8 bytes
+  EXPECT_EQ(argument(p), "lda");
+  p = rows, p.n = 96, p.epilogue = evt::swiglu_halves(evt::acc);
+  EXPECT_EQ(argument(p), "n");
   p = rows, p.scale_type = ScaleType::e4m3;
   EXPECT_EQ(argument(p), "scale_type");
   KGroupedProblem k{.groups = 2, .m = 64, .n = 64, .k = 512, .a = e4m3, .b = e4m3, .scale = Scale::mx};

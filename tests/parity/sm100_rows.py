@@ -48,6 +48,13 @@ def rows():
             for recipe in ("--dtype e4m3 --scale block", "--dtype bf16"):
                 yield (f"grouped --n 264 --k 384 --rows 3,0,200,129 {recipe} --encoding {encoding} --variant {variant} "
                        f"--sms 16 --config arch=sm100,{config}")
+    for encoding in ("offsets", "masked"):
+        yield (f"grouped --n 264 --k 384 --rows 3,0,200,129 --dtype bf16 --encoding {encoding} --variant "
+               f"{'masked' if encoding == 'masked' else 'contiguous'} --sms 16 --config arch=sm100,{pair}")
+    yield (f"grouped --n 264 --k 416 --rows 3,0,200,129 --dtype e2m1 --scale nv --variant contiguous --sms 16 --config "
+           f"arch=sm100,{pair}")
+    yield gemm("e2m1 e2m1 nv bf16", "tile=128x256x0,cluster=2x1,pair=1", "--m 264 --n 512 --k 672",
+               "--epilogue 'swiglu_halves(acc)'")
     yield f"k-grouped --m 264 --n 136 --ks 128,0,300,77 --dtype bf16 --sms 16 --config arch=sm100,{pair}"
     yield f"k-grouped --m 264 --n 136 --ks 128,0,384 --dtype e4m3 --sms 16 --config arch=sm100,{alone}"
     for recipe in ("--dtype e4m3 --scale mx", "--dtype e2m1 --scale mx", "--dtype e2m1 --scale nv"):

@@ -65,11 +65,20 @@ inline std::uint8_t random_scale(std::mt19937_64& rng, Scale scale) {
   const std::uint64_t draw = rng();
   return static_cast<std::uint8_t>(scale == Scale::mx ? 121 + draw % 12 : draw % 2 * 128 + 0x28 + draw / 2 % 32);
 }
-/// Fills `sets` of `size` bytes, `stride` bytes apart, with scales of about 1; padding has scales too.
+/// Returns what a scale behind K may be: NaN, or so large that a sum would lose its low bits.
+inline std::uint8_t scale_behind_k(std::mt19937_64& rng, Scale scale) {
+  return rng() % 2 == 0 ? 0xff : scale == Scale::mx ? 0xfe : 0x7e;
+}
+/// Fills `sets` of `size` bytes, `stride` bytes apart, with scales of about 1; those of rows that do not exist too.
 inline void fill_scale_bytes(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, const GemmProblem& p,
                              std::int64_t size, std::int64_t sets, std::int64_t stride) {
   bytes.assign(static_cast<std::size_t>(sets == 0 ? 0 : (sets - 1) * stride + size), 0);
-  for (std::uint8_t& byte : bytes) byte = random_scale(rng, p.scale);
+  const std::int64_t all = ceil_div(p.k, std::int64_t{scale_vector(p.scale)}), along_k = ceil_div(all, std::int64_t{4});
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const bool exists = at / 512 % along_k * 4 + at % 4 < all;
+    bytes[i] = exists ? random_scale(rng, p.scale) : scale_behind_k(rng, p.scale);
+  }
 }
 
 /// Returns the chunks along K of the scales of `k` elements.
@@ -80,14 +89,15 @@ inline std::int64_t chunks_along_k(Scale scale, std::int64_t k) {
 inline std::int64_t chunk_bytes(Scale scale, std::int64_t rows, std::int64_t k) {
   return ceil_div(rows, std::int64_t{128}) * chunks_along_k(scale, k) * 512;
 }
-/// Draws the scales of one matrix of (rows, k), whose chunks begin at byte `first`. Those that pad K are drawn too,
-/// because the tensor core multiplies zeros by them; those that pad the rows keep what they hold.
+/// Draws the scales of one matrix of (rows, k), whose chunks begin at byte `first`, and those behind K. Those that pad
+/// the rows keep what they hold.
 inline void draw_scales(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, Scale scale, std::int64_t first,
                         std::int64_t rows, std::int64_t k) {
-  const std::int64_t scales = 4 * chunks_along_k(scale, k);
+  const std::int64_t scales = 4 * chunks_along_k(scale, k), all = ceil_div(k, std::int64_t{scale_vector(scale)});
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t s = 0; s < scales; ++s)
-      bytes[static_cast<std::size_t>(first) + chunk_byte(row, s, scales)] = random_scale(rng, scale);
+      bytes[static_cast<std::size_t>(first) + chunk_byte(row, s, scales)] =
+          s < all ? random_scale(rng, scale) : scale_behind_k(rng, scale);
 }
 
 /// One operand of one matrix of a batch.

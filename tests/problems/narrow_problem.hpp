@@ -34,16 +34,14 @@ inline HostProblem narrow_problem(std::uint64_t i) {
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
   GemmProblem p = problem_of(c);
   const bool by_column = p.d_layout == OutputLayout::column;
-  const std::int64_t step = stays_packed(p)                    ? 32
-                            : is_packed(p.a) || is_packed(p.b) ? 128
-                                                               : 16,
-                     columns = 16 / bytes_of(p.d);
+  const std::int64_t step = is_packed(p.a) || is_packed(p.b) ? stays_packed(p) ? 32 : 128 : 16,
+                     k_step = stays_packed(p) ? 16 : step, columns = 16 / bytes_of(p.d);
   p.m = pick(8) == 0 ? 1 : 1 + pick(pick(3) == 0 ? 520 : 200);
   if (by_column) p.m = round_up(p.m, columns);
   p.n = 8 * (1 + pick(60));
-  p.k = pick(13) == 0 ? 0 : step * (1 + pick(1 + 1000 / step));
-  p.lda = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
-  p.ldb = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.k = pick(13) == 0 ? 0 : k_step * (1 + pick(1 + 1000 / k_step));
+  p.lda = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.ldb = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
   p.ldd = (by_column ? p.m : p.n) + (pick(3) == 0 ? columns * (1 + pick(4)) : 0);
   if (c.operands.batched) {
     p.batch = 2 + pick(2);

@@ -228,20 +228,24 @@ inline GemmConfig n_major_config(std::uint64_t i, bool masked) {
 
 inline constexpr std::uint64_t kFirstBlackwellGrouped = 5'900'000;
 
-/// Returns a config for Blackwell: rows of tokens in tiles of 64 or 128, with and without a cluster. Ten numbers in a
-/// row share it.
+/// Returns a config for Blackwell: rows of tokens in tiles of 64 or 128, with and without a cluster, which may be a
+/// pair. Ten numbers in a row share it.
 inline GemmConfig blackwell_grouped_config(std::uint64_t i, const HostGrouped& h) {
   std::mt19937_64 rng(i / 10 * 0x9e3779b97f4a7c15ull + 79);
   const auto pick = [&](std::uint64_t count) { return static_cast<int>(rng() % count); };
   const bool n_major = h.problem.b_major == Major::mn, block = h.problem.scale == Scale::block_1x128_128x128;
   const int m = pick(3) == 0 ? 64 : 128, cluster_m = 1 + pick(2);
   const int n = n_major ? 64 << pick(2) : block ? 32 << pick(3) : 16 * (1 + pick(16));
+  const int raster = 1 + pick(4), stages = pick(3) == 0 ? 2 : 0, accumulators = pick(3);
+  const bool pair = m == 128 && cluster_m == 2 && pick(3) != 0;
   return {.arch = Arch::sm100,
-          .tile = {m, n_major ? max(n, 64 * cluster_m) : n},
+          .tile = {m, n_major ? max(n, 64 * cluster_m)
+                      : pair  ? round_up(n, 32)
+                              : n},
           .cluster = {cluster_m},
-          .raster = {1 + pick(4)},
-          .sm90 = {.stages = pick(3) == 0 ? 2 : 0},
-          .sm100 = {.accumulators = pick(3)},
+          .raster = {raster},
+          .sm90 = {.stages = stages},
+          .sm100 = {pair, accumulators},
           .row_groups = {.variant = h.problem.encoding == GroupEncoding::masked ? GroupedVariant::masked
                                                                                 : GroupedVariant::contiguous}};
 }

@@ -83,13 +83,13 @@ struct ScaledKind {
   arch::ScaleFormat format;
 };
 
-/// Issues D (m, n) += (sA (m, K) scales of A) (sB (n, K) scales of B)^T over one stage, without waiting; with
-/// `accumulate` false it starts from zero. Scales are columns of tensor memory: of A 4 for each chunk of a stage, of B
-/// `columns_b`. One thread calls it.
+/// Issues D (m, n) += (sA (m, K) scales of A) (sB (n, K) scales of B)^T over the first `instructions` of a stage,
+/// without waiting; with `accumulate` false it starts from zero. Scales are columns of tensor memory: of A 4 for each
+/// chunk of a stage, of B `columns_b`. One thread calls it.
 template <UmmaOperands kOperands, ScaledKind kKind>
 WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<Major::k>& sA, const SharedTile<Major::k>& sB,
                                 arch::TensorAddress scale_a, arch::TensorAddress scale_b, u32 columns_b,
-                                bool accumulate) {
+                                bool accumulate, u32 instructions) {
   static_assert(kOperands.major_a == Major::k && kOperands.major_b == Major::k);
   constexpr auto kInstructions = static_cast<u32>(kSwizzleSpan / MachineTraits::kInstructionBytes);
   constexpr u32 kStep = MachineTraits::kInstructionBytes;
@@ -104,6 +104,7 @@ WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<Major::k
   const auto b = umma_descriptor<kOperands.b>(sB);
   WW_UNROLL
   for (u32 i = 0; i < kInstructions; ++i) {
+    if (i >= instructions) break;
     const u32 first = i * kKind.scales, chunk = first / kScaleChunkScales, id = first % kScaleChunkScales;
     arch::umma::mma_scaled<kKind.kind, kOperands.group, kKind.scales>(
         d, a + i * kStep, b + i * kStep, kInstruction.with_scale_ids(id, id), scale_a + chunk * kScaleChunkScales,

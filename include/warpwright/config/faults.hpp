@@ -92,8 +92,6 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
   if (c.tile.m != 64 && c.tile.m != 128) return {"tile (m)", "64 or 128 rows on Blackwell"};
   if (c.sm90.consumer_warpgroups != c.tile.m / kWarpgroupRows)
     return {"consumer_warpgroups", "1 for 64 rows and 2 for 128 rows on Blackwell"};
-  if (c.sm100.pair && groups_rows(c))
-    return {"pair", "0 for groups of rows, whose tiles may have weights of their own"};
   if (c.sm100.pair && c.tile.m != 128) return {"tile (m)", "128 rows for each CTA of a pair"};
   if (c.sm100.pair && c.cluster.m % 2 != 0) return {"cluster", "2 or 4 CTAs along M for pairs"};
   if (!mma_shape_of(c).takes_n(c.tile.n))
@@ -112,9 +110,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
       return {"a, b", "e4m3, e5m2, e3m2, e2m3 and e2m1 in any mix with scale=mx"};
     if (maps_groups(c)) return {"k_packing", "joint with scales of mx and nv"};
     if (c.operands.pointer_array) return {"scale", "none, tensor, row-column or block with arrays of pointers"};
-    if (pairs_halves(c)) return {"scale", "none, tensor, row-column or block with SwiGLU of halves"};
     if (c.tile.m != 128) return {"tile (m)", "128 rows with scales of mx and nv"};
     if (c.tile.n % 32 != 0) return {"tile (n)", "a multiple of 32 with scales of mx and nv"};
+    if (pairs_halves(c) && c.sm100.pair && c.tile.n != 256)
+      return {"tile (n)", "256 columns for pairs with SwiGLU of halves and scales of mx and nv"};
+    if (pairs_halves(c) && c.tile.n % 64 != 0)
+      return {"tile (n)", "a multiple of 64 with SwiGLU of halves and scales of mx and nv"};
   }
   if (c.sm100.accumulators < 1 || c.sm100.accumulators > most_accumulators(c))
     return {"accumulators", "at least 1 and at most {}, which fit into tensor memory", most_accumulators(c)};
@@ -174,14 +175,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_formats(const GemmConfig& c) {
   return {};
 }
 
-WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
-  if (const ConfigFault fault = fault_of_formats(c)) return fault;
-  if (swaps(c)) {
-    const ConfigFault fault = fault_of_swap(c);
-    return fault ? fault : fault_of(exchanged(c));
-  }
-  const bool promoted = promotes(c);
-  if (const ConfigFault fault = fault_of_arch(c)) return fault;
+/// The part of fault_of() about the types of operands and of D.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_types(const GemmConfig& c) {
   if (c.grouping != Grouping::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
     return {"schedule", "auto or cooperative for grouped products"};
   if (is_sm100(c) && (is_packed(c.operands.a) || is_packed(c.operands.b))) {
@@ -189,6 +184,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   } else if (is_fp8(c.operands.a) ? !is_fp8(c.operands.b) : c.operands.a != c.operands.b || c.operands.a == DType::f32)
     return {"a, b", "e4m3 and e5m2 in any mix, or one type of bf16, f16, tf32"};
   if (c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
+  return {};
+}
+
+/// The part of fault_of() about the epilogue's tree, and where it stores.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_outputs(const GemmConfig& c) {
   const bool by_column = c.operands.c_layout == OutputLayout::column;
   if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
@@ -219,6 +219,13 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"c_layout", "row with groups, SwiGLU or D in FP8"};
   if (c.operands.scale == Scale::block_128x128_1x128 && c.grouping != Grouping::dense)
     return {"scale", "none, tensor, row-column or block for grouped products"};
+  return {};
+}
+
+/// The part of fault_of() about the tile's extents.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_tile(const GemmConfig& c) {
+  const bool promoted = promotes(c);
+  const EpilogueStages stages = stages_of(c.epilogue);
   if (promoted && !is_fp8(c.operands.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
   if (c.sm90.consumer_warpgroups < 1 || c.sm90.consumer_warpgroups > 3) return {"consumer_warpgroups", "1, 2 or 3"};
   if (c.sm90.schedule == Schedule::pingpong && c.sm90.consumer_warpgroups != 2)
@@ -242,10 +249,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (scales_columns(c) && groups_rows(c)) return {"scale", "none, tensor, row-column or block for groups of rows"};
   if (c.tile.k != k_of_row(c))
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32, 256 for e2m1 with scales"};
-  if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
-  if (c.tile.n % (8 * c.cluster.m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
-  if (const ConfigFault fault = fault_of_operands(c)) return fault;
-  if (c.sm90.partial_accumulators != 0 && !promoted) return {"partial_accumulators", "auto without block scales"};
+  return {};
+}
+
+/// The part of fault_of() about the registers of consumer warpgroups.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_registers(const GemmConfig& c) {
+  if (c.sm90.partial_accumulators != 0 && !promotes(c)) return {"partial_accumulators", "auto without block scales"};
   if (c.sm90.partial_accumulators > 2) return {"partial_accumulators", "auto, 1 or 2"};
   if (c.sm90.partial_accumulators == 2 && (mma_blocks_of(c) > 1 || !has_roles(c)))
     return {"partial_accumulators", "1 with multistage, or where a consumer warpgroup has 128 rows"};
@@ -257,10 +266,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.sm90.consumer_warpgroups == 3 && c.tile.n > machine_of(c).accumulator_columns_of_three)
     return {"tile (n)", "at most 200 with three consumer warpgroups"};
   if (c.tile.m > 256) return {"tile (m)", "at most 256 rows"};
-  if (const ConfigFault fault = fault_of_schedule(c)) return fault;
-  if (shared_plan(c).total > machine_of(c).shared_bytes())
-    return {"stages", "a ring and an output tile that fit {} bytes of shared memory", machine_of(c).shared_bytes()};
-  if (c.raster.width < 1) return {"raster", "at least 1"};
+  return {};
+}
+
+/// The part of fault_of() about arrays of pointers and fixed extents.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_extents(const GemmConfig& c) {
   if (c.operands.pointer_array && (!c.operands.batched || c.grouping != Grouping::dense))
     return {"pointers", "0 without a batch and for grouped products"};
   if (c.operands.pointer_array && is_packed(c.operands.d)) return {"pointers", "0 with D in e2m1"};
@@ -271,6 +281,27 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.dense.fixed_k < 0 || (c.dense.fixed_k > 0 && c.grouping != Grouping::dense))
     return {"fixed_k", "0 for grouped products"};
   return {};
+}
+
+WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
+  if (const ConfigFault fault = fault_of_formats(c)) return fault;
+  if (swaps(c)) {
+    const ConfigFault fault = fault_of_swap(c);
+    return fault ? fault : fault_of(exchanged(c));
+  }
+  if (const ConfigFault fault = fault_of_arch(c)) return fault;
+  if (const ConfigFault fault = fault_of_types(c)) return fault;
+  if (const ConfigFault fault = fault_of_outputs(c)) return fault;
+  if (const ConfigFault fault = fault_of_tile(c)) return fault;
+  if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
+  if (c.tile.n % (8 * c.cluster.m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
+  if (const ConfigFault fault = fault_of_operands(c)) return fault;
+  if (const ConfigFault fault = fault_of_registers(c)) return fault;
+  if (const ConfigFault fault = fault_of_schedule(c)) return fault;
+  if (shared_plan(c).total > machine_of(c).shared_bytes())
+    return {"stages", "a ring and an output tile that fit {} bytes of shared memory", machine_of(c).shared_bytes()};
+  if (c.raster.width < 1) return {"raster", "at least 1"};
+  return fault_of_extents(c);
 }
 
 /// The part of fault_of() that all products of groups of rows share: majors and trees.

@@ -13,6 +13,9 @@ using namespace config;
 template <ConfigParameter kConfig> WW_DEVICE i32 n_of(const GemmArguments& arguments) {
   return kConfig.dense.fixed_n > 0 ? kConfig.dense.fixed_n : arguments.n;
 }
+template <ConfigParameter kConfig> WW_DEVICE i32 k_of(const GemmArguments& arguments) {
+  return kConfig.dense.fixed_k > 0 ? kConfig.dense.fixed_k : arguments.k;
+}
 template <ConfigParameter kConfig> WW_DEVICE i32 k_blocks_of(const GemmArguments& arguments) {
   return kConfig.dense.fixed_k > 0 ? ceil_div(kConfig.dense.fixed_k, kConfig.tile.k) : arguments.k_blocks;
 }

@@ -33,7 +33,7 @@ struct SharedPlan {
   int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
   int work_tile_barriers = 0, work_tiles = 0;  // of a scheduler that announces tiles
   int sum_barriers = 0;                        // of the slots for partial tiles of a cluster's peers, from `sums` on
-  int accumulator_barriers = 0, scale_barriers = 0, tensor_address = 0;  // sm_100
+  int accumulator_barriers = 0, scale_barriers = 0, tail_barriers = 0, tensor_address = 0;  // sm_100
   int total = 0;
 };
 
@@ -57,9 +57,10 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   if (is_sm100(c)) {
     plan.accumulator_barriers = round_up(plan.total, 8);
     plan.scale_barriers = plan.accumulator_barriers + 2 * c.sm100.accumulators * 8;
-    plan.tensor_address = plan.scale_barriers + (promotes(c)        ? 2 * c.sm90.stages * 8
-                                                 : scales_in_mma(c) ? kScaleSets * 8
-                                                                    : 0);
+    plan.tail_barriers = plan.scale_barriers + (promotes(c)        ? 2 * c.sm90.stages * 8
+                                                : scales_in_mma(c) ? kScaleSets * 8
+                                                                   : 0);
+    plan.tensor_address = plan.tail_barriers + (clears_scales(c) ? (c.sm100.pair ? 3 : 1) * 8 : 0);
     plan.total = plan.tensor_address + 8;
     if (scales_in_mma(c)) {
       plan.scales = round_up(plan.total, kRowBytes);

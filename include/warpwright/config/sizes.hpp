@@ -158,15 +158,20 @@ WW_HOST_DEVICE constexpr int scale_blocks_of_b(int tile_n, bool halves) { return
 WW_HOST_DEVICE constexpr bool shares_scales_of_halves(const GemmConfig& c) {
   return pairs_halves(c) && promotes(c) && scale_form(c.operands.scale) == ScaleForm::rows;
 }
-/// Returns whether each half of every tile lies within 128 columns that share one scale of B, which
-/// scale_blocks_of_b() relies on. True wherever shares_scales_of_halves() is false. `n`: the product's N.
+/// Returns the N of which the product's must be a multiple for scales of mx and nv of its halves: 32 rows of B are a
+/// column of tensor memory, and the ups begin at N / 2. An MMA of a pair takes whole chunks of gates, then of ups.
+WW_HOST_DEVICE constexpr int unit_of_halves(const GemmConfig& c) { return c.sm100.pair ? 2 * kScaleChunkRows : 2 * 32; }
+/// Returns whether the scales of B fit the halves of SwiGLU: each half of every tile lies within 128 columns that share
+/// one scale, which scale_blocks_of_b() relies on, or begins where a column of scales does. `n`: the product's N.
 WW_HOST_DEVICE constexpr bool fits_halves(const GemmConfig& c, i64 n) {
+  if (pairs_halves(c) && is_microscaled(c.operands.scale)) return n % unit_of_halves(c) == 0;
   return !shares_scales_of_halves(c) || n <= kScaleBlock ||
          (c.tile.n > 0 && 2 * kScaleBlock % c.tile.n == 0 && n % c.tile.n == 0);
 }
 /// Returns the widest TILE_N, at most `most`, for a tree that pairs the halves of N = `n` columns: N itself if no scale
 /// ends inside a half, otherwise the largest width for which fits_halves() holds.
 WW_HOST_DEVICE constexpr int tile_of_halves(const GemmConfig& c, i64 n, int most) {
+  if (is_microscaled(c.operands.scale)) return static_cast<int>(min<i64>(max<i64>(n / 64 * 64, 64), most));
   if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(n, most));
   return static_cast<int>(min<i64>(n & -n, kScaleBlock));
 }
@@ -222,8 +227,23 @@ WW_HOST_DEVICE constexpr u32 loaded_bytes(const GemmConfig& c, DType type, int s
 WW_HOST_DEVICE constexpr int scale_chunks_of_k(const GemmConfig& c) {
   return scales_in_mma(c) ? k_of_row(c) / scale_vector(c.operands.scale) / kScaleChunkScales : 0;
 }
+/// Returns the blocks of 128 rows of B whose chunks one load brings: of a whole tile, or of its gates or ups, which
+/// begin at any column of scales, or for a pair at whole chunks.
+WW_HOST_DEVICE constexpr int chunk_blocks_of_load(const GemmConfig& c) {
+  if (!pairs_halves(c)) return scale_blocks(c.tile.n);
+  return (kScaleChunkRows - unit_of_halves(c) / 2 + c.tile.n / 2 - 1) / kScaleChunkRows + 1;
+}
+/// Returns the blocks of 128 rows of B whose chunks a tile meets.
+WW_HOST_DEVICE constexpr int chunk_blocks_of_b(const GemmConfig& c) {
+  return (pairs_halves(c) ? 2 : 1) * chunk_blocks_of_load(c);
+}
 WW_HOST_DEVICE constexpr int scale_chunks_of_stage(const GemmConfig& c) {
-  return scale_chunks_of_k(c) * (1 + scale_blocks(c.tile.n));
+  return scale_chunks_of_k(c) * (1 + chunk_blocks_of_b(c));
+}
+/// Returns whether K may end inside an instruction that takes several scales of a row. The scales behind K are cleared
+/// in shared memory then (mainloop/sm100/scale_tail.hpp).
+WW_HOST_DEVICE constexpr bool clears_scales(const GemmConfig& c) {
+  return packs_nibbles(c) && c.grouping != Grouping::k_groups;
 }
 /// Sets of columns of tensor memory for the scales of a stage: one is written while MMAs read the other.
 inline constexpr int kScaleSets = 2;
@@ -231,17 +251,32 @@ inline constexpr int kScaleChunkColumns = 4;  // of tensor memory
 // Scales of a tile that begins within 128 rows of B begin within a chunk's columns. An instruction may read the columns
 // of whole chunks from there on, of which the last ones have no rows of the tile: they must exist, with any contents.
 WW_HOST_DEVICE constexpr int scale_columns(const GemmConfig& c) {
-  const int behind = scales_in_mma(c) && c.tile.n % kScaleChunkRows != 0 ? kScaleChunkColumns : 0;
+  const int together = pairs_halves(c) ? c.tile.n / 2 : c.tile.n;
+  const int behind = scales_in_mma(c) && together % kScaleChunkRows != 0 ? kScaleChunkColumns : 0;
   return kScaleSets * kScaleChunkColumns * scale_chunks_of_stage(c) + behind;
 }
-/// sm_100: returns the most accumulators of the config's width that tensor memory holds beside scales.
+/// sm_100: returns the most accumulators of the config's width that tensor memory holds beside scales. Two that do not
+/// fit overlap.
 WW_HOST_DEVICE constexpr int most_accumulators(const GemmConfig& c) {
-  return c.tile.n < 1 ? 0 : min(4, (machine_of(c).tensor_columns - scale_columns(c)) / c.tile.n);
+  if (c.tile.n < 1) return 0;
+  const int columns = machine_of(c).tensor_columns - scale_columns(c), apart = columns / c.tile.n;
+  return scales_in_mma(c) && apart == 1 ? 2 : min(4, apart);
+}
+inline constexpr int kOverlapUnit = 32;  // columns; what CUTLASS's accumulators share is whole epilogue tiles of 32 too
+/// sm_100: returns the columns that two accumulators share (pipeline/accumulator_pipeline.hpp), so that the scales fit
+/// beside them; 0: none.
+WW_HOST_DEVICE constexpr int overlapping_columns(const GemmConfig& c) {
+  const int missing = 2 * c.tile.n + scale_columns(c) - machine_of(c).tensor_columns;
+  return scales_in_mma(c) && c.sm100.accumulators == 2 && missing > 0 ? round_up(missing, kOverlapUnit) : 0;
+}
+/// sm_100: returns the columns of tensor memory of all accumulators. Those of scales follow them.
+WW_HOST_DEVICE constexpr int accumulator_columns(const GemmConfig& c) {
+  return c.sm100.accumulators * c.tile.n - overlapping_columns(c);
 }
 /// Returns the columns of tensor memory that a CTA allocates, a power of two.
 WW_HOST_DEVICE constexpr int tensor_columns(const GemmConfig& c) {
   int columns = 32;
-  while (columns < c.sm100.accumulators * c.tile.n + scale_columns(c)) columns *= 2;
+  while (columns < accumulator_columns(c) + scale_columns(c)) columns *= 2;
   return columns;
 }
 

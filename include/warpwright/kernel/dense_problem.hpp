@@ -9,6 +9,7 @@
 #include "warpwright/epilogue/partial_sums.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
+#include "warpwright/mainloop/cleared_stage.hpp"
 #include "warpwright/scheduler/dense_tiles.hpp"
 #include "warpwright/scheduler/k_grouped.hpp"
 
@@ -36,6 +37,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
 
   struct Loader {
     int matrix = -1;  // whose tensor maps this thread has acquired
+    mainloop::ClearedStage cleared;
 
     WW_DEVICE void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline, const Source& source,
                         const Tile& tile) {
@@ -46,7 +48,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
         Mainloop::load(params.gemm, shared, pipeline, at, static_cast<config::KRange>(tile.k),
                        Mainloop::scale_loads(params.scales, shared, at, tile.k));
       else if constexpr (kScalesInMma)
-        Mainloop::load(params.gemm, shared, pipeline, at, tile.k, Mainloop::scale_loads(params.scales, shared, at));
+        Mainloop::load(params.gemm, shared, pipeline, at, tile.k,
+                       Mainloop::scale_loads(params.scales, shared, at, source, tile, cleared));
       else Mainloop::load(params.gemm, shared, pipeline, at, tile.k);
     }
   };

@@ -13,6 +13,7 @@
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
+#include "warpwright/mainloop/cleared_stage.hpp"
 #include "warpwright/mainloop/scale_addresses.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
@@ -34,6 +35,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   // Consumer warpgroups may have no rows of a tile, unless their rows alternate.
   static constexpr bool kEndsEarly = !config::is_sm100(kConfig);
   static constexpr bool kLoadsParts = config::loads_parts(kConfig);
+  // CTAs that are alone, or a pair of one group, share their weights with all of the cluster.
+  static constexpr bool kAlwaysShares = kConfig.cluster.m == config::ctas_of_mma(kConfig);
 
   WW_DEVICE static void prefetch(const Params& arguments) {
     if (arguments.k_blocks > 0) {
@@ -45,11 +48,13 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   }
 
   struct Loader {
-    WW_DEVICE void load(const Params& arguments, arch::SharedAddress shared, Pipeline& pipeline, const Source&,
-                        const Tile& tile) const {
+    mainloop::ClearedStage cleared;
+
+    WW_DEVICE void load(const Params& arguments, arch::SharedAddress shared, Pipeline& pipeline, const Source& source,
+                        const Tile& tile) {
       const atom::TileRow<kConfig.tile.m, kConfig.tile.k> gA{tile.row};                          // (TILE_M, TILE_K, k)
       const auto gB = Mainloop::template tile_of_b<true>(tile.tile_n, tile.group, arguments.n);  // (TILE_N, TILE_K, k)
-      const atom::TmaLoadAtom load_a{arguments.a[0]}, load_b{arguments.b};
+      const typename Mainloop::OperandLoad load_a{arguments.a[0]}, load_b{arguments.b};
       if constexpr (kLoadsParts) {
         if (Source::is_part(tile))
           return Mainloop::fill_parts(atom::TmaLoadAtom{arguments.a[1]}, gA, load_b, gB, Source::parts_of(tile),
@@ -57,18 +62,19 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
       }
       if constexpr (kScalesInMma) {
         const config::TileCoord scales{tile.scale_block, tile.tile_n, tile.group};
-        const auto load_scales = Mainloop::scale_loads(arguments.scales, shared, scales);
-        if (Mainloop::kCluster.m == 1 || tile.shares)
+        const auto load_scales = Mainloop::scale_loads(arguments.scales, shared, scales, source, tile, cleared);
+        if (kAlwaysShares || tile.shares)
           Mainloop::template fill<true>(load_a, gA, load_b, gB, 0, arguments.k_blocks, shared, pipeline, {},
                                         load_scales);
-        else
+        else if constexpr (!kAlwaysShares)
           Mainloop::template fill<false>(load_a, gA, load_b, gB, 0, arguments.k_blocks, shared, pipeline, {},
                                          load_scales);
         return;
       }
-      if (Mainloop::kCluster.m == 1 || tile.shares)
+      if (kAlwaysShares || tile.shares)
         Mainloop::template fill<true>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
-      else Mainloop::template fill<false>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
+      else if constexpr (!kAlwaysShares)
+        Mainloop::template fill<false>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
     }
   };
   WW_DEVICE static void load_scales(const Params& arguments, arch::SharedAddress shared,

@@ -25,6 +25,7 @@ struct NoOtherLoads {
 
 /// LoadAtom: TmaLoadAtom, or TmaPairLoadAtom for pairs.
 template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct StageLoads {
+  using OperandLoad = LoadAtom;
   static constexpr DType kType = kConfig.operands.a;
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr SharedPlan kShared = shared_plan(kConfig);

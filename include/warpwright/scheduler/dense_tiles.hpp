@@ -69,6 +69,12 @@ template <ConfigParameter kConfig, class Order> class DenseTiles : public PlainS
   }
   WW_DEVICE static i32 k_blocks_of(const Tile& tile) { return tile.k.blocks; }
   WW_DEVICE bool is_part(const Tile& tile) const { return tile.k.blocks < k_blocks(); }
+  WW_DEVICE i32 n() const { return config::n_of<kConfig>(gemm_); }
+  /// Returns the elements of K in the last k-block of `tile`.
+  WW_DEVICE i32 last_k_of(const Tile& tile) const {
+    const i32 before = (tile.k.first + tile.k.blocks - 1) * kConfig.tile.k;
+    return min(kConfig.tile.k, config::k_of<kConfig>(gemm_) - before);
+  }
 
  private:
   const config::GemmArguments& gemm_;

@@ -86,6 +86,8 @@ template <ConfigParameter kConfig> class KGrouped : public PlainSource {
     return coord;
   }
   WW_DEVICE static i32 k_blocks_of(const Tile& tile) { return tile.k.blocks; }
+  /// Groups with scales that the tensor core applies have whole k-blocks.
+  WW_DEVICE static i32 last_k_of(const Tile&) { return kConfig.tile.k; }
   WW_DEVICE static bool is_empty(const Tile& tile) { return tile.k.blocks == 0; }
   WW_DEVICE bool keeps_output(const Tile& tile) const { return is_empty(tile) && keep_empty_; }
 

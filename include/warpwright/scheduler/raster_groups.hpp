@@ -6,6 +6,8 @@
 //   equally long and find their shared weights in L2.
 // - A cluster of two takes two neighbouring token tiles against one column of weights. They share the weights if they
 //   belong to one group; otherwise each loads its own.
+// - A pair of CTAs issues one MMA (sm_100), so that both need the same weights: groups have an even number of tiles
+//   then, of which the last may have no rows.
 // CTAs do not communicate. In every round a CTA's position advances by one, because a pattern that repeats along the
 // tokens, such as short tiles, would otherwise always fall on the same CTAs.
 // One thread of each CTA finds the tiles and announces them in the item ring. Finding one takes some 250 instructions.
@@ -61,6 +63,7 @@ struct ScaledGroupedTile : GroupedTile {
 template <ConfigParameter kConfig, int kReaders> class RasterGroups : public PlainSource {
   static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
+  static constexpr int kCtas = config::ctas_of_mma(kConfig);  // whose tiles are of one group
   static_assert(kCluster.n == 1 && kCluster.m <= 2 && kCluster.k == 1);
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
 
@@ -90,22 +93,25 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
     const int each = ceil_div(sizes.groups, kThreads);
     const int first = thread * each, last = min(first + each, sizes.groups);
     u32 mine = 0;
-    for (int g = first; g < last; ++g) mine += static_cast<u32>(ceil_div(groups_[g].count, kTileM));
+    for (int g = first; g < last; ++g) mine += static_cast<u32>(tiles_of(groups_[g].count));
     const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
     u32 tile = before.before;
     for (int g = first; g < last; ++g) {
       arch::shared::store(first_tiles_ + 4 * g, tile);
-      tile += static_cast<u32>(ceil_div(groups_[g].count, kTileM));
+      tile += static_cast<u32>(tiles_of(groups_[g].count));
     }
     token_tiles_ = static_cast<int>(before.total);
     raster_.cluster_tiles_m = ceil_div(token_tiles_, kCluster.m);
     arch::named_barrier::sync_cta();
+    if constexpr (kCountsBlocks) count_blocks(first, last, thread);
   }
 
   WW_DEVICE i32 k_blocks() const { return arguments_.k_blocks; }
   WW_DEVICE bool has_products() const { return k_blocks() != 0; }
   WW_DEVICE static const Tile& at(const Tile& tile) { return tile; }
   WW_DEVICE i32 k_blocks_of(const Tile&) const { return k_blocks(); }
+  WW_DEVICE i32 n() const { return arguments_.n; }
+  WW_DEVICE i32 last_k_of(const Tile&) const { return arguments_.k - (k_blocks() - 1) * kConfig.tile.k; }
   /// Returns the number of consumer warpgroups that have rows of `tile`.
   WW_DEVICE static int parts_of(const Tile& tile) { return ceil_div(tile.rows, kPartRows); }
   WW_DEVICE static bool is_part(const Tile& tile) { return parts_of(tile) < kConfig.sm90.consumer_warpgroups; }
@@ -138,6 +144,26 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   };
 
  private:
+  // Scales of contiguous groups have a block for every 128 rows, of which pairs take more tiles than there are.
+  static constexpr bool kCountsBlocks = kScaled && kCtas > 1 && kConfig.row_groups.variant != GroupedVariant::masked;
+
+  WW_DEVICE static int tiles_of(int rows) { return round_up(ceil_div(rows, kTileM), kCtas); }
+
+  /// Stores how many blocks of scales come before each of this thread's groups; it ends with a barrier.
+  WW_DEVICE void count_blocks(int first, int last, int thread) {
+    u32 mine = 0;
+    for (int g = first; g < last; ++g) mine += static_cast<u32>(ceil_div(groups_[g].count, kScaleChunkRows));
+    u32 block = arch::cta::exclusive_sum<kThreads>(mine, thread, shared_ + kShared.scan).before;
+    for (int g = first; g < last; ++g) {
+      arch::shared::store(first_block(g), block);
+      block += static_cast<u32>(ceil_div(groups_[g].count, kScaleChunkRows));
+    }
+    arch::named_barrier::sync_cta();
+  }
+  WW_DEVICE arch::SharedAddress first_block(int group) const {
+    return first_tiles_ + 4 * (group_capacity(kConfig) + group);
+  }
+
   WW_DEVICE Ring ring_of(pipeline::Role role) const {
     return {shared_ + kShared.item_barriers, shared_ + kShared.items, role};
   }
@@ -166,15 +192,23 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
     const GroupRange range = groups_[group];
     const int within = index - static_cast<int>(arch::shared::load(first_tiles_ + 4 * group));
     if constexpr (kScaled) {
-      const int block = kConfig.row_groups.variant == GroupedVariant::masked ? within : index, done = within * kTileM;
-      return {{group, range.start + done, min(kTileM, range.count - done), tile_n, true}, block};
+      const int done = within * kTileM;
+      const GroupedTile tile = with_rows({group, range.start + done, min(kTileM, range.count - done), tile_n, true});
+      const int block = kCtas == 1 || tile.rows > 0 ? within : 0;
+      if constexpr (kCountsBlocks) return {tile, static_cast<int>(arch::shared::load(first_block(group))) + block};
+      else return {tile, kConfig.row_groups.variant == GroupedVariant::masked ? block : index};
     } else {
-      const int tiles = ceil_div(range.count, kTileM), parts = ceil_div(range.count, kPartRows);
+      const int tiles = tiles_of(range.count), parts = ceil_div(range.count, kPartRows);
       const int each = parts / tiles, more = parts % tiles;  // the first tiles have one part more
       const int done = (within * each + min(within, more)) * kPartRows;
       const int rows = (each + (within < more ? 1 : 0)) * kPartRows;
-      return {group, range.start + done, min(rows, range.count - done), tile_n, true};
+      return with_rows({group, range.start + done, min(rows, range.count - done), tile_n, true});
     }
+  }
+  /// A pair's tile behind the rows of its group has none; what it loads must exist, because groups may end the matrix.
+  WW_DEVICE GroupedTile with_rows(GroupedTile tile) const {
+    if (kCtas > 1 && tile.rows <= 0) tile.row = groups_[tile.group].start, tile.rows = 0;
+    return tile;
   }
 
   const config::GroupedArguments& arguments_;

@@ -6,6 +6,7 @@
 
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/atom/tensor_accumulator.hpp"
+#include "warpwright/pipeline/accumulator_pipeline.hpp"
 
 namespace ww::mainloop {
 
@@ -61,9 +62,24 @@ template <class Accumulator, class Factors> struct AddPieces {
   }
 };
 
-/// Reads an accumulator into acc.
-template <class Accumulator> WW_DEVICE void read_accumulator(Accumulator& acc, arch::TensorAddress accumulator) {
-  for_each_piece<Accumulator::kColumns, 128>(accumulator, CopyPieces<Accumulator>{acc});
+/// Reads accumulator `index` into acc, and releases it. Of overlapping ones it reads the shared columns first, and
+/// releases before it reads the others: the next accumulator needs the shared columns alone.
+template <pipeline::AccumulatorColumns kColumns, class Accumulator, class Release>
+WW_DEVICE void read_accumulator(Accumulator& acc, arch::TensorAddress accumulator, u32 index, const Release& release) {
+  constexpr int kAll = Accumulator::kColumns, kMost = 128, kShared = kColumns.shared;
+  const CopyPieces<Accumulator> copy{acc};
+  if constexpr (!kColumns.overlaps()) {
+    for_each_piece<kAll, kMost>(accumulator, copy);
+    release();
+  } else if (index == 0) {
+    for_each_piece<kAll, kMost, kAll - kShared>(accumulator, copy);
+    release();
+    for_each_piece<kAll - kShared, kMost>(accumulator, copy);
+  } else {
+    for_each_piece<kShared, kMost>(accumulator, copy);
+    release();
+    for_each_piece<kAll, kMost, kShared>(accumulator, copy);
+  }
 }
 /// Adds an accumulator times the scales of its values to acc. mainloop/thread_scales.hpp has factors.
 template <class Accumulator, class Factors>

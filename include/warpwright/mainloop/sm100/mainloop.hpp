@@ -43,8 +43,9 @@ template <ConfigParameter kConfig> struct UmmaMainloop : UmmaLoads<kConfig>, Sca
   using Scales = BlockScales<kTileM, kTileN, scale_form(kConfig.operands.scale), kHalves, 0, 1>;
   static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
   using Pipeline = pipeline::UmmaPipeline<kConfig.sm90.stages, kCluster, kGroup>;
-  using Accumulators = pipeline::AccumulatorPipeline<pipeline::AccumulatorColumns{kConfig.sm100.accumulators, kTileN},
-                                                     kConsumerWarps, kGroup>;
+  static constexpr pipeline::AccumulatorColumns kColumns{kConfig.sm100.accumulators, kTileN,
+                                                         overlapping_columns(kConfig)};
+  using Accumulators = pipeline::AccumulatorPipeline<kColumns, kConsumerWarps, kGroup>;
   using Accumulator = atom::Fragment<atom::TensorBlock<kTileN, kTileM>>;
 
   struct ScalePipeline
@@ -180,8 +181,8 @@ template <ConfigParameter kConfig> struct UmmaMainloop : UmmaLoads<kConfig>, Sca
       }
     } else {
       const pipeline::AccumulatorStage sum = consumer.accumulators.consumer_wait();
-      read_accumulator(acc[0], memory + sum.first_column);
-      consumer.accumulators.consumer_release(sum);
+      const auto release = [&] { consumer.accumulators.consumer_release(sum); };
+      read_accumulator<kColumns>(acc[0], memory + sum.first_column, sum.index, release);
     }
   }
 
