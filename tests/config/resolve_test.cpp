@@ -100,13 +100,31 @@ TEST(ConfigRules, TensorMemoryHoldsTheScalesThatAnMmaReads) {
           resolve(*parse_config(std::string("arch=sm100,") + types + ",tile=128x" + std::to_string(n) + "x0"));
       ASSERT_FALSE(fault_of(c)) << types << ", " << n << ": " << fault_of(c).expected;
       const int of_block = kScaleChunkColumns * scale_blocks(n), chunks = scale_chunks_of_k(c);
-      const int last_set = c.sm100.accumulators * n + (kScaleSets - 1) * chunks * (kScaleChunkColumns + of_block);
+      EXPECT_GE(c.sm100.accumulators, 2) << types << ", " << n;  // those that do not fit overlap
+      EXPECT_LE(tensor_columns(c), 512) << types << ", " << n;
+      const int last_set = accumulator_columns(c) + (kScaleSets - 1) * chunks * (kScaleChunkColumns + of_block);
       for (int first_row = 0; first_row < 8 * n; first_row += n) {
         const int shift = first_row % kScaleChunkRows / 32;
         EXPECT_LE(shift + n / 32, of_block) << types << ", " << n << ", row " << first_row;
         const int first = last_set + chunks * kScaleChunkColumns + (chunks - 1) * of_block + shift;
         EXPECT_LE(first + round_up(n, kScaleChunkRows) / 32, tensor_columns(c))
             << types << ", " << n << ", row " << first_row;
+      }
+    }
+}
+
+TEST(ConfigRules, TensorMemoryHoldsTheScalesOfGatesAndUps) {
+  for (const char* types : {"scale=mx,a=e4m3,b=e4m3", "scale=mx,a=e2m1,b=e2m1", "scale=nv,a=e2m1,b=e2m1"})
+    for (int n = 64; n <= 256; n += 64) {
+      const GemmConfig c = resolve(*parse_config(std::string("arch=sm100,epilogue=swiglu_halves(acc),") + types +
+                                                 ",tile=128x" + std::to_string(n) + "x0"));
+      ASSERT_FALSE(fault_of(c)) << types << ", " << n << ": " << fault_of(c).expected;
+      const int of_load = kScaleChunkColumns * chunk_blocks_of_load(c), all = kScaleChunkColumns * chunk_blocks_of_b(c);
+      const int chunks = scale_chunks_of_k(c), set = chunks * (kScaleChunkColumns + all);
+      const int ups = accumulator_columns(c) + kScaleSets * set - of_load;  // of the last chunk of the last set
+      for (int shift = 0; shift < kScaleChunkColumns; ++shift) {
+        EXPECT_LE(shift + n / 64, of_load) << types << ", " << n;
+        EXPECT_LE(ups + shift + round_up(n / 2, kScaleChunkRows) / 32, tensor_columns(c)) << types << ", " << n;
       }
     }
 }

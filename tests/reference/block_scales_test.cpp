@@ -127,7 +127,7 @@ TEST(ScaleChunks, ScaleJOfRowRIsByte16TimesRMod32) {
       const std::int64_t along_k = (scales + 3) / 4, set = (rows + 127) / 128 * along_k * 512;
       ASSERT_EQ(static_cast<std::int64_t>(chunks.bytes()), 2 * set);
       EXPECT_EQ(set, scale_bytes(rows, 32 * scales, 32));
-      std::vector<int> expected(static_cast<std::size_t>(2 * set), 0);
+      std::vector<int> expected(static_cast<std::size_t>(2 * set), 0xff);
       for (std::int64_t l = 0; l < 2; ++l)
         for (std::int64_t r = 0; r < rows; ++r)
           for (std::int64_t j = 0; j < scales; ++j)
