@@ -18,8 +18,8 @@ namespace {
 using namespace ww;
 using namespace ww::testing;
 
-/// The time of a choice over the best: the geometric mean, the worst, how many are within 3 % of the best, and how many
-/// are more than 8 % behind it.
+/// Accumulates ratios of the time of a choice to the best time of its problem: their geometric mean, the largest, and
+/// the numbers of those up to 1.03 and above 1.08.
 struct Loss {
   double logs = 0, worst = 1;
   int cases = 0, near = 0, far = 0;

@@ -217,9 +217,10 @@ inline const GroupedTime& taken(const GroupedCase& one, const select::GroupSizes
   return *best;
 }
 
-/// Returns the error plus the mean loss of the choices, in which what exceeds 3 % counts three times. A choice counts
-/// as if it were random among configs within a few percent of the least modelled time, so that the objective has no
-/// steps. Sizes are assumed for choices, because a plan does not know them, and known for times.
+/// Returns the objective of the fit: the error of the modelled times plus the mean loss of the model's choices, where
+/// the part of a loss above 3 % has weight 3. A choice is averaged over the configs within a few percent of the least
+/// modelled time, because the objective would have steps otherwise. Choices are made for assumed group sizes, since a
+/// plan does not know them; times are modelled for the recorded ones.
 inline double objective_of(const GroupedCases& cases, const GroupedConstants& k) {
   constexpr double kHair = 0.015, kNear = 0.03, kChoices = 3;
   double loss = 0, sum = 0, weights = 0;

@@ -172,7 +172,8 @@ TEST(GroupedModel, TakesLongerForMoreRows) {
     EXPECT_LT(rank(p, {}).candidates.front().cost.total(), 10) << "a launch without tiles";
 }
 
-/// 490 random problems of three classes, each with the times of all listed configs.
+/// Returns the recorded measurements: 490 random problems in three classes, each with the times of all configs that its
+/// list has.
 const ww::testing::GroupedCases& recorded() {
   static const ww::testing::GroupedCases cases = [] {
     ww::testing::GroupedCases read;
