@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the cases of a suite: plans the contenders, measures them and formats the figures. The stopwatch is cuda.cpp,
-// the data data.cpp, the peer cublaslt.cpp.
+// the data data.cpp, the peer cublaslt.cpp; tune.cpp measures by the same session.
 #include "bench/native/bench.hpp"
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "bench/native/cuda.hpp"
-#include "bench/native/suite.hpp"
+#include "bench/native/session.hpp"
 #include "config/config_text.hpp"
 #include "measure/timing.hpp"
 #include "runtime/backend.hpp"
@@ -51,18 +50,6 @@ Result<std::shared_ptr<Operation>> operation_of(const CheckTarget& target) {
   return std::shared_ptr<Operation>(std::move(*made));
 }
 
-namespace {
-
-/// Everything that stays the same from case to case.
-struct Session {
-  const Suite& suite;
-  const BenchOptions& options;
-  Device device;
-  BenchData data;
-  std::unique_ptr<GpuBench> gpu;  // null on an emulated device
-  Result<std::shared_ptr<CublasLt>> cublaslt;
-};
-
 Result<Session> open_session(const Suite& suite, const BenchOptions& options) {
   WW_TRY(Device device, Device::open(options.device, options.device_options));
   Session session{
@@ -72,6 +59,8 @@ Result<Session> open_session(const Suite& suite, const BenchOptions& options) {
   if (options.peers && suite.has_peers()) session.cublaslt = CublasLt::open(options.cublaslt);
   return session;
 }
+
+namespace {
 
 /// The operation as a plan computes it, ready to be enqueued on any set.
 Result<std::shared_ptr<Operation>> planned(const Session& session, const BenchCase& bench_case,
@@ -84,24 +73,24 @@ Result<std::shared_ptr<Operation>> planned(const Session& session, const BenchCa
   return made;
 }
 
-std::vector<Contender> our_contenders(const Session& session, const BenchCase& bench_case) {
-  Result<std::vector<Variant>> variants = session.suite.variants(session.device, bench_case, session.options);
+std::vector<Contender> our_contenders(const Session& session, const BenchCase& bench_case,
+                                      const Result<std::vector<Variant>>& variants) {
   if (!variants) {
     Contender contender;
     contender.error = variants.error(), contender.name = "warpwright", contender.ours = true;
     return {contender};
   }
   std::vector<Contender> list;
-  for (Variant& variant : *variants) {
+  for (const Variant& variant : *variants) {
     Contender contender;
-    contender.name = std::move(variant.name), contender.ours = true;
+    contender.name = variant.name, contender.ours = true;
     if (Result<std::shared_ptr<Operation>> made = planned(session, bench_case, variant); made) {
       contender.operation = *made;
       contender.detail = to_text((*made)->config());
       contender.alternatives.push_back(
           [operation = *made](const BufferSet& set, ::ww::Stream stream) { return operation->run(set, stream); });
     } else {
-      contender.error = made.error(), contender.detail = std::move(variant.detail);
+      contender.error = made.error(), contender.detail = variant.detail;
     }
     list.push_back(std::move(contender));
   }
@@ -129,13 +118,16 @@ void run_emulated(const Device& device, const BufferSet& set, const SpotCheck& c
   }
 }
 
+}  // namespace
+
 /// Peers compute the operation of the case itself, which has no plan.
-Result<CaseResult> run_case(Session& session, const BenchCase& bench_case) {
+Result<CaseResult> run_case(Session& session, const BenchCase& bench_case,
+                            const Result<std::vector<Variant>>& variants) {
   const BenchOptions& options = session.options;
   CaseResult result{bench_case, options.dtype, options.out, options.scale};
   WW_TRY(const std::shared_ptr<const Operation> of_case,
          operation_of(session.suite.target(bench_case, options, {.config = options.config})));
-  result.contenders = our_contenders(session, bench_case);
+  result.contenders = our_contenders(session, bench_case, variants);
   std::vector<const Operation*> operations;
   for (const Contender& contender : result.contenders)
     if (contender.operation) operations.push_back(contender.operation.get());
@@ -160,6 +152,8 @@ Result<CaseResult> run_case(Session& session, const BenchCase& bench_case) {
   return result;
 }
 
+namespace {
+
 Facts facts_of(const Session& session, int skipped) {
   Facts facts;
   facts.device = session.device.info();
@@ -170,6 +164,8 @@ Facts facts_of(const Session& session, int skipped) {
   return facts;
 }
 
+}  // namespace
+
 Result<void> check_options(const BenchOptions& options) {
   if (is_fp8(options.out)) return failure(ErrorCode::invalid, "--out-dtype", "bf16, f16 or f32", name_of(options.out));
   if (options.dtype == DType::f32) return failure(ErrorCode::invalid, "--dtype", "e4m3, bf16 or f16", "f32");
@@ -178,8 +174,6 @@ Result<void> check_options(const BenchOptions& options) {
                    fmt::format("{} per case, {} in total", options.seconds_per_case, options.seconds_total));
   return {};
 }
-
-}  // namespace
 
 Result<Outcome> list_cases(const Suite& suite, const BenchOptions& options) {
   int skipped = 0;
@@ -211,7 +205,7 @@ Result<Outcome> run_bench(const Suite& suite, const BenchOptions& options) {
       ++skipped;
       continue;
     }
-    Result<CaseResult> result = run_case(session, bench_case);
+    Result<CaseResult> result = run_case(session, bench_case, suite.variants(session.device, bench_case, options));
     if (!result) {
       CaseResult failed{bench_case, options.dtype, options.out, options.scale};
       failed.error = result.error();

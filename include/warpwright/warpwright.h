@@ -179,6 +179,9 @@ typedef struct ww_device_options {
   /* Called after each compilation for this device, by a thread of the caller or of the library; may be null. */
   void (*on_compile)(void* context, const char* kernel, double seconds);
   void* context; /* passed to `on_compile` */
+  /* File of measured choices, as `warpwright tune` writes it. Plans on this device follow it where their config is
+   * open. Null: WARPWRIGHT_TUNING, or none; "none": none. */
+  const char* tuning;
 } ww_device_options;
 
 /** Facts about a device. */

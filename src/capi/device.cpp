@@ -11,6 +11,7 @@ namespace {
 Result<DeviceOptions> to_device_options(const ww_device_options& from) {
   DeviceOptions to;
   to.cache_dir = text_or_empty(from.cache_dir);
+  to.tuning = text_or_empty(from.tuning);
   to.emu.seed = from.emu_seed;
   WW_TRY(const std::optional<EmuSchedule> schedule, to_schedule("emu_schedule", from.emu_schedule));
   to.emu.schedule = schedule.value_or(EmuSchedule::random);

@@ -43,6 +43,7 @@ struct Flags {
   Flag cases, min_m, variants, result;  // bench: files and configs; prepare takes --cases too
   Flag random;                          // cases that a seed draws
   bool dry_run = false;
+  Flag tuning, best, extra;                 // a tuning file, and what tune measures for it
   Flag cublaslt, peer_candidates, replays;  // the other library, how often
   Flag seconds, seconds_total, pdl;         // of a case, of all
   bool no_peers = false, no_burst = false;
@@ -77,6 +78,7 @@ enum VerbBit : unsigned {
   kCompletion = 256,
   kMan = 512,
   kProgram = 1024,  // before any verb: --version
+  kTune = 2048,
 };
 
 /// A flag that a field of the config makes: the key of Flags::fields.

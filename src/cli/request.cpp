@@ -145,6 +145,7 @@ Result<void> resolve_fields(const Flags& flags, GemmConfig& config) {
 Result<void> resolve_execution(const Flags& flags, Request& request) {
   request.device = flags.device.value_or("auto");
   if (request.device.empty()) return failure(ErrorCode::invalid, "--device", accepted_devices(), quoted(""));
+  request.device_options.tuning = flags.tuning.value_or("");
   EmuOptions& emu = request.device_options.emu;
   if (flags.seed) {
     WW_TRY(const std::int64_t seed, parse_integer(*flags.seed, "--seed", 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright bench`: the flags of an operation plus those of the measurement, as BenchOptions.
+// `warpwright bench` and `warpwright tune`: the flags of an operation plus those of the measurement, as BenchOptions.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "bench/native/bench.hpp"
+#include "bench/native/tune.hpp"
 #include "cli/operation_request.hpp"
 #include "config/config_text.hpp"
 
@@ -141,19 +141,19 @@ Result<BenchOptions> options_of(const OperationRequest& asked, const Flags& flag
   return options;
 }
 
-}  // namespace
-
-Result<Outcome> run_bench_gemm(const Flags& flags) {
+/// The options of a measurement of dense products, with the sizes of the flags.
+Result<BenchOptions> options_of_gemm(const Flags& flags) {
   WW_CHECK(check_cases_flags(flags));
   WW_TRY(const OperationRequest asked, request_gemm(flags));
   const GemmProblem problem = std::get<GemmCheck>(asked.operation->check_target()).problem;
   WW_CHECK(check_gemm(problem));
   WW_TRY(BenchOptions options, options_of(asked, flags));
   options.m = problem.m, options.n = problem.n, options.k = problem.k;
-  return flags.dry_run ? list_cases(dense_suite(), options) : run_bench(dense_suite(), options);
+  return options;
 }
 
-Result<Outcome> run_bench_grouped(const Flags& flags) {
+/// The counterpart for groups of rows.
+Result<BenchOptions> options_of_grouped(const Flags& flags) {
   WW_CHECK(check_cases_flags(flags));
   WW_TRY(const OperationRequest asked, request_grouped(flags));
   const GroupedCheck check = std::get<GroupedCheck>(asked.operation->check_target());
@@ -163,10 +163,11 @@ Result<Outcome> run_bench_grouped(const Flags& flags) {
                    quoted(to_text(check.problem.epilogue)));
   WW_TRY(BenchOptions options, options_of(asked, flags));
   options.n = check.problem.n, options.k = check.problem.k, options.counts = check.groups.counts;
-  return flags.dry_run ? list_cases(grouped_suite(), options) : run_bench(grouped_suite(), options);
+  return options;
 }
 
-Result<Outcome> run_bench_k_grouped(const Flags& flags) {
+/// The counterpart for groups of K.
+Result<BenchOptions> options_of_k_grouped(const Flags& flags) {
   WW_CHECK(check_cases_flags(flags));
   WW_TRY(const OperationRequest asked, request_k_grouped(flags));
   WW_TRY(BenchOptions options, options_of(asked, flags));
@@ -176,7 +177,47 @@ Result<Outcome> run_bench_k_grouped(const Flags& flags) {
   options.dtype = problem.a, options.out = problem.d, options.scale = problem.scale;
   options.m = problem.m, options.n = problem.n;
   for (const auto& product : asked.operation->products()) options.counts.push_back(product.k);
-  return flags.dry_run ? list_cases(k_grouped_suite(), options) : run_bench(k_grouped_suite(), options);
+  return options;
+}
+
+Result<Outcome> bench(const Suite& suite, const Result<BenchOptions>& options, const Flags& flags) {
+  if (!options) return failure(options.error());
+  return flags.dry_run ? list_cases(suite, *options) : run_bench(suite, *options);
+}
+
+/// The choices of another tuning file are not followed, so that auto's config is the model's.
+Result<Outcome> tune(const Suite& suite, const Result<BenchOptions>& options, const Flags& flags) {
+  if (!options) return failure(options.error());
+  TuneOptions how{.bench = *options, .dry_run = flags.dry_run};
+  how.bench.peers = how.bench.burst = false;
+  how.bench.device_options.tuning = kNoTuning;
+  if (!flags.tuning || flags.tuning->empty())
+    return failure(ErrorCode::invalid, "--tuning", "the file to write", flags.tuning ? quoted("") : "nothing");
+  how.file = *flags.tuning;
+  if (!flags.dry_run) WW_CHECK(check_writable(*flags.tuning, "--tuning"));
+  for (const auto& [flag, argument, least, count] :
+       {std::tuple{&flags.best, "--best", 0, &how.best}, {&flags.extra, "--extra", 0, &how.extra}})
+    if (*flag) {
+      WW_TRY(const std::int64_t given, parse_integer(**flag, argument, least, 100'000));
+      *count = static_cast<int>(given);
+    }
+  return run_tune(suite, how);
+}
+
+}  // namespace
+
+Result<Outcome> run_bench_gemm(const Flags& flags) { return bench(dense_suite(), options_of_gemm(flags), flags); }
+Result<Outcome> run_bench_grouped(const Flags& flags) {
+  return bench(grouped_suite(), options_of_grouped(flags), flags);
+}
+Result<Outcome> run_bench_k_grouped(const Flags& flags) {
+  return bench(k_grouped_suite(), options_of_k_grouped(flags), flags);
+}
+
+Result<Outcome> run_tune_gemm(const Flags& flags) { return tune(dense_suite(), options_of_gemm(flags), flags); }
+Result<Outcome> run_tune_grouped(const Flags& flags) { return tune(grouped_suite(), options_of_grouped(flags), flags); }
+Result<Outcome> run_tune_k_grouped(const Flags& flags) {
+  return tune(k_grouped_suite(), options_of_k_grouped(flags), flags);
 }
 
 }  // namespace ww::cli

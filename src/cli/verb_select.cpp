@@ -27,6 +27,9 @@ Result<Selection> make_selection(const OperationRequest& asked, const Flags& fla
   }
   s.top = static_cast<std::size_t>(top);
   std::optional<Device> device;
+  if (flags.tuning && !flags.device)
+    return failure(ErrorCode::invalid, "--tuning", "--device beside it: a tuning file speaks of one device",
+                   "no --device");
   if (flags.device) {
     WW_TRY(device, Device::open(*flags.device, asked.request.device_options));
   }
@@ -49,6 +52,8 @@ Fields problem_fields(const OperationRequest& asked, const Selection& s) {
   fields.emplace_back("emulated", s.all.emulated);
   fields.emplace_back("modelled_for", s.all.modelled_for);
   fields.emplace_back("measured", s.all.measured);
+  fields.emplace_back("tuned", s.all.tuned);
+  if (!s.all.tuning.empty()) fields.emplace_back("tuning", s.all.tuning);
   fields.emplace_back("batch_invariant", asked.operation->inputs().options.batch_invariant);
   return fields;
 }
@@ -139,6 +144,7 @@ Result<Outcome> explain_choice(OperationRequest asked, const Flags& flags) {
   Outcome outcome;
   outcome.text = title(asked, s, "explain") + fmt::format("  chosen     {}\n", to_text(chosen.config));
   outcome.text += fmt::format("  because    {}\n", s.all.because);
+  if (!s.all.tuned && !s.all.tuning.empty()) outcome.text += fmt::format("  tuning     {}\n", s.all.tuning);
   if (has_times(s)) outcome.text += times_text(s.all);
   List next;
   for (const RankedConfig& other : s.all.ranking) {

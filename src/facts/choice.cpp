@@ -36,6 +36,8 @@ Fields fields_of(const Explanation& explanation) {
           {"emulated", explanation.emulated},
           {"chosen", fields_of(explanation.chosen)},
           {"because", explanation.because},
+          {"tuned", explanation.tuned},
+          {"tuning", explanation.tuning},
           {"modelled_for", explanation.modelled_for},
           {"measured", explanation.measured},
           {"swap_ab", config::swaps(explanation.chosen.config)},

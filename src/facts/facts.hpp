@@ -19,7 +19,8 @@ Fields fields_of(const CheckCampaign& campaign, const CheckOptions& options);
 Fields fields_of(const RankedConfig& ranked);
 /// [{"reason", "count", "example"}]
 List list_of(const std::vector<ExcludedConfigs>& excluded);
-/// {"sms", "emulated", "chosen", "because", "modelled_for", "measured", "swap_ab", "ranking", "excluded"}
+/// {"sms", "emulated", "chosen", "because", "tuned", "tuning", "modelled_for", "measured", "swap_ab", "ranking",
+/// "excluded"}
 Fields fields_of(const Explanation& explanation);
 
 /// {"config", "cases", "seconds", "ok"}, and "error" if there is one.

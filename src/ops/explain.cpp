@@ -47,6 +47,13 @@ std::string because(const Explanation& made) {
                      largest == made.chosen.terms.end() ? "nothing" : largest->meaning, caveat(made));
 }
 
+/// Says what the tuning file of the device says.
+void follow(const ops::Tuned& tuned, Explanation& made) {
+  made.tuned = tuned.config.has_value();
+  made.tuning = tuned.note;
+  if (made.tuned) made.because = tuned.note;
+}
+
 int resident_sms(const GemmOptions& options, const ops::LaunchTarget& target) {
   return options.sms > 0 ? std::min(options.sms, target.sms) : target.sms;
 }
@@ -69,6 +76,7 @@ Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& op
   for (select::Exclusion& exclusion : all.ranking.exclusions)
     made.excluded.push_back({std::move(exclusion.reason), std::move(exclusion.configs)});
   made.because = because(made);
+  follow(all.decision.tuned, made);
   return made;
 }
 
@@ -126,29 +134,23 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
   for (select::Exclusion& exclusion : all.exclusions)
     made.excluded.push_back({std::move(exclusion.reason), std::move(exclusion.configs)});
   made.because = because(p, made);
+  follow(decision.tuned, made);
   return made;
 }
 
 /// The tiles that a product of groups of K may have, beside those that were asked for.
 Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions& options,
                                const ops::LaunchTarget& target) {
-  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options, target));
   Explanation made = explanation_for(options, target);
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
   made.because =
       fmt::format("the tiles of a dense product with a D of {} x {}: a group's K is taken to be as long as that of one",
                   problem.m, problem.n);
-  constexpr int kTiles[][2] = {{64, 64}, {128, 128}, {128, 256}};
-  for (const auto& [tile_m, tile_n] : kTiles)
-    for (const int cluster_m : {1, 2}) {
-      GemmConfig requested = options.config;
-      requested.tile.m = tile_m, requested.tile.n = tile_n, requested.cluster.m = cluster_m;
-      requested.k_groups.packing = decision.config.k_groups.packing;
-      if (target.arch == Arch::sm100 && tile_m == 128 && cluster_m == 2) requested.sm100.pair = true;
-      const GemmConfig config = select::choose_k_grouped(decision.batch, requested);
-      sort_in(config, ops::check_k_grouped(config, problem.groups), made);
-    }
+  follow(decision.tuned, made);
+  for (const GemmConfig& config : ops::k_grouped_configs(decision.batch, decision.config.k_groups.packing, options))
+    sort_in(config, ops::check_k_grouped(config, problem.groups), made);
   return made;
 }
 

@@ -53,6 +53,16 @@ Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
                  fmt::format("{} x {}{}", p.m, p.n, p.batch == 1 ? "" : fmt::format(", batch {}", p.batch)));
 }
 
+/// Reductions of a batch-invariant epilogue are left to the model, because their bits depend on the tile.
+Tuned tuned_dense(const GemmProblem& p, const select::Request& request, const LaunchTarget& place) {
+  if (request.batch_invariant && config::reduces(p.epilogue)) return {};
+  return tuned_choice(place.tuning, tuning_problem(p, request.config.arch), [&] {
+    std::vector<GemmConfig> configs;
+    for (const select::Candidate& candidate : select::rank(p, request).candidates) configs.push_back(candidate.config);
+    return configs;
+  });
+}
+
 }  // namespace
 
 Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place) {
@@ -61,12 +71,14 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   WW_CHECK(check_sms(options.sms, 0));
   WW_CHECK(check_invariance(options));
   WW_CHECK(check_fixed(checked, options.config));
-  const GemmConfig config = select::choose(checked, request_of(options, place));
+  const select::Request request = request_of(options, place);
+  Tuned tuned = tuned_dense(checked, request, place);
+  const GemmConfig config = tuned.config ? *tuned.config : select::choose(checked, request);
   WW_CHECK(validate(config));
   WW_CHECK(check_epilogue_tile(checked, config));
   WW_CHECK(check_sms(options.sms, config::cluster_of(config).size()));
   WW_CHECK(check_tiles(checked, config));
-  return Decision{checked, config};
+  return Decision{checked, config, std::move(tuned)};
 }
 
 Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place) {

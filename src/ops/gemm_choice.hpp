@@ -3,6 +3,8 @@
 // nothing.
 #pragma once
 
+#include "ops/tuned_choice.hpp"
+#include "runtime/backend.hpp"
 #include "select/ranking.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -13,11 +15,12 @@ struct LaunchTarget {
   int sms = select::kH200.sms;
   bool emulated = false;
   Arch arch = kDefaultArch;
+  const tuning::Table* tuning = nullptr;  // of the device, which outlives the call
 };
 
 inline LaunchTarget target_of(const Device& device) {
   const DeviceInfo& info = device.info();
-  return {info.sms, info.emulated, info.arch};
+  return {info.sms, info.emulated, info.arch, device.backend().tuning()};
 }
 /// Returns the device that is assumed where a question precedes the choice of one: an H200, or a B200 where the arch of
 /// the config is sm100.
@@ -28,6 +31,7 @@ inline LaunchTarget typical_target(const GemmOptions& options) {
 struct Decision {
   GemmProblem problem;  // with explicit strides
   GemmConfig config;    // resolved
+  Tuned tuned = {};     // what the device's tuning file says
 };
 
 Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& target);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem of groups and its options to the config that runs, as gemm_choice.hpp has it for dense products:
-// validated, chosen, validated again. Nothing is compiled.
+// Turns a problem of groups and its options into the config that runs, as gemm_choice.hpp does for dense products:
+// validates, chooses, and validates the result. Compiles nothing.
 #pragma once
 
 #include "launch/k_groups.hpp"
@@ -14,6 +14,7 @@ namespace ww::ops {
 struct GroupedDecision {
   GroupedProblem problem;  // with explicit strides
   GemmConfig config;       // resolved
+  Tuned tuned = {};        // what the device's tuning file says
 };
 Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, const LaunchTarget& target);
 
@@ -24,8 +25,14 @@ struct KGroupedDecision {
   GemmProblem batch;  // the dense products that the groups are, with explicit strides
   GemmConfig config;  // resolved
   adapters::KGroups groups;
+  Tuned tuned = {};  // what the device's tuning file says
 };
-Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOptions& options);
+Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOptions& options,
+                                const LaunchTarget& target = {});
+
+/// Returns the configs that explain() lists for groups of K: those of a few tiles and clusters that agree with the
+/// options. No model ranks them, and some may have no kernel (check_k_grouped).
+std::vector<GemmConfig> k_grouped_configs(const GemmProblem& batch, KPacking packing, const GemmOptions& options);
 
 /// Refuses a config whose kernel computes no groups of K, or fewer than `groups` of them.
 Result<void> check_k_grouped(const GemmConfig& config, std::int64_t groups);

@@ -37,8 +37,15 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
                                "what groups of rows have: 0 or joint");
   const select::GroupedRequest request = grouped_request(options, target.sms);
   // The rules take configs whose modules are shipped, so that an emulated device needs no compiler.
-  GemmConfig config = target.emulated ? select::choose_grouped(checked, request.config, request.sms)
-                                      : select::best_grouped(checked, request);
+  Tuned tuned = tuned_choice(target.tuning, tuning_problem(checked, request.config.arch), [&] {
+    std::vector<GemmConfig> configs;
+    for (const select::Candidate& candidate : select::rank(checked, request).candidates)
+      configs.push_back(candidate.config);
+    return configs;
+  });
+  GemmConfig config = tuned.config      ? *tuned.config
+                      : target.emulated ? select::choose_grouped(checked, request.config, request.sms)
+                                        : select::best_grouped(checked, request);
   if (options.batch_invariant && config.sm90.tile_scheduler == TileScheduler::split_k) {
     if (options.config.sm90.tile_scheduler == TileScheduler::split_k)
       return failure(ErrorCode::unsupported, "config, tile_scheduler",
@@ -52,7 +59,7 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
   if (static_cast<double>(adapters::tile_bound(checked, config)) > ops::kLargestTileCount)
     return failure(ErrorCode::unsupported, "rows, n", "fewer than 1e9 tiles",
                    fmt::format("{} x {}", checked.total_rows(), checked.n));
-  return GroupedDecision{checked, config};
+  return GroupedDecision{checked, config, std::move(tuned)};
 }
 
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options) {

@@ -124,7 +124,22 @@ Result<KGroupedProblem> ops::validate(const KGroupedProblem& problem) {
   return with_strides(problem, *batch);
 }
 
-Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const GemmOptions& options) {
+std::vector<GemmConfig> ops::k_grouped_configs(const GemmProblem& batch, KPacking packing, const GemmOptions& options) {
+  constexpr int kTiles[][2] = {{64, 64}, {128, 128}, {128, 256}};
+  std::vector<GemmConfig> configs;
+  for (const auto& [tile_m, tile_n] : kTiles)
+    for (const int cluster_m : {1, 2}) {
+      GemmConfig requested = options.config;
+      requested.tile.m = tile_m, requested.tile.n = tile_n, requested.cluster.m = cluster_m;
+      requested.k_groups.packing = packing;
+      if (options.config.arch == Arch::sm100 && tile_m == 128 && cluster_m == 2) requested.sm100.pair = true;
+      configs.push_back(select::choose_k_grouped(batch, requested));
+    }
+  return configs;
+}
+
+Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const GemmOptions& options,
+                                          const LaunchTarget& target) {
   WW_CHECK(check(problem));
   WW_CHECK(ops::check_majors(problem.a, problem.a_major, problem.b, problem.b_major, options.config.arch));
   KGroupedDecision decision;
@@ -142,7 +157,13 @@ Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const 
   if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
   const bool packed = packs(problem, problem.a_major) || packs(problem, problem.b_major);
   requested.k_groups.packing = packed ? KPacking::per_group : KPacking::joint;
-  decision.config = select::choose_k_grouped(decision.batch, requested);
+  decision.tuned = tuned_choice(target.tuning, tuning_problem(decision.batch, problem, requested.arch), [&] {
+    // A requested tile or cluster leaves no choice.
+    const bool open = requested.tile == GemmConfig{}.tile && requested.cluster == GemmConfig{}.cluster;
+    return open ? k_grouped_configs(decision.batch, requested.k_groups.packing, options) : std::vector<GemmConfig>{};
+  });
+  decision.config =
+      decision.tuned.config ? *decision.tuned.config : select::choose_k_grouped(decision.batch, requested);
   WW_CHECK(check_k_grouped(decision.config, problem.groups));
   WW_CHECK(ops::check_sms(options.sms, config::cluster_of(decision.config).size()));
   const bool masked = problem.encoding == GroupEncoding::masked;
@@ -188,7 +209,7 @@ Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) 
 
 Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem, const GemmOptions& asked) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, device.info().arch));
-  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options, ops::target_of(device)));
   KGroupedPlan::Impl made{with_strides(problem, decision.batch), nullptr};
   WW_TRY(made.adapter,
          adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));

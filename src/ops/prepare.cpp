@@ -67,7 +67,7 @@ Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& asked, c
 
 Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& asked, const ops::LaunchTarget& target) {
   WW_TRY(const GemmOptions options, ops::for_arch(asked, target.arch));
-  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options, target));
   if (problem.groups == 0) return needed(decision.config, {});
   return needed(decision.config, adapters::plan_sources(decision.config, decision.batch));
 }

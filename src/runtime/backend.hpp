@@ -8,12 +8,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "host/kernel_launch.hpp"
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/report.hpp"
 
 namespace ww {
+namespace tuning {
+class Table;
+}
 
 /// What Device::backend() is for the library.
 class Device::Backend {
@@ -44,6 +48,14 @@ class Device::Backend {
   /// Returns the report of this thread's last launch under EmuOptions::check, also if that launch returned an error for
   /// its findings.
   virtual std::optional<CheckReport> last_check() const { return std::nullopt; }
+
+  /// The measured choices that plans on this device follow; null if it was opened without a tuning file.
+  const tuning::Table* tuning() const { return tuning_.get(); }
+  /// Called once, before the device is handed out.
+  void set_tuning(std::shared_ptr<const tuning::Table> table) { tuning_ = std::move(table); }
+
+ private:
+  std::shared_ptr<const tuning::Table> tuning_;
 };
 
 namespace runtime {

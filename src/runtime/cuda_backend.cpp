@@ -460,8 +460,10 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   WW_CHECK(driver.check(driver.device_total_mem(&total, device), "cuDeviceTotalMem"));
   info.memory_bytes = total;
   info.arch = arch;
-  info.description = fmt::format("{}, sm_{}, {} SMs, driver for CUDA {}.{}", name, machine_of(arch).capability,
-                                 info.sms, driver.version / 1000, driver.version % 1000 / 10);
+  info.product = name;
+  info.driver = fmt::format("{}.{}", driver.version / 1000, driver.version % 1000 / 10);
+  info.description =
+      fmt::format("{}, sm_{}, {} SMs, driver for CUDA {}", name, machine_of(arch).capability, info.sms, info.driver);
   if (!machine_of(arch).measured) info.description += ", untested: nobody has run this library on such a GPU";
   return info;
 }

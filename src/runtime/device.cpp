@@ -4,6 +4,7 @@
 #include "warpwright/host/device.hpp"
 
 #include <charconv>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/cuda_backend.hpp"
 #include "runtime/emu_backend.hpp"
+#include "runtime/place.hpp"
 
 namespace ww {
 namespace {
@@ -58,6 +60,12 @@ Result<std::shared_ptr<runtime::Backend>> open_backend(std::string_view name, co
 
 Result<Device> Device::open(std::string_view name, DeviceOptions options) {
   WW_TRY(std::shared_ptr<runtime::Backend> backend, open_backend(name, options));
+  const char* named = std::getenv("WARPWRIGHT_TUNING");
+  const std::filesystem::path file = options.tuning.empty() && named != nullptr ? named : options.tuning;
+  if (!file.empty() && file != kNoTuning) {
+    WW_TRY(std::shared_ptr<const tuning::Table> table, tuning::Table::open(file, runtime::place_of(backend->info())));
+    backend->set_tuning(std::move(table));
+  }
   return Device(std::move(backend));
 }
 

@@ -129,6 +129,7 @@ class EmuBackend final : public Backend {
     info_.name = model.traits.emulated_device;
     info_.emulated = true;
     info_.arch = model.arch;
+    info_.product = fmt::format("emulated {}", model.traits.target);
     info_.sms = options.emu.sms > 0 ? options.emu.sms : kMinimumSms;
     info_.memory_bytes = memory_limit();
     info_.shared_bytes_per_cta = model.traits.shared_bytes();

@@ -17,9 +17,10 @@ from typing import Dict, List, Set, Tuple
 PROGRAM = ""
 COMMANDS = ["", "info", "devices", "gemm", "grouped", "k-grouped", "layout", "configs gemm", "configs grouped",
             "configs k-grouped", "explain gemm", "explain grouped", "explain k-grouped", "prepare", "prepare gemm",
-            "prepare grouped", "prepare k-grouped", "bench gemm", "bench grouped", "bench k-grouped", "check",
-            "check gemm", "check grouped", "check k-grouped", "completion", "man"]
-VERBS = ["configs", "explain", "prepare", "bench", "check"]
+            "prepare grouped", "prepare k-grouped", "bench gemm", "bench grouped", "bench k-grouped", "tune gemm",
+            "tune grouped", "tune k-grouped", "check", "check gemm", "check grouped", "check k-grouped", "completion",
+            "man"]
+VERBS = ["configs", "explain", "prepare", "bench", "tune", "check"]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:

@@ -199,3 +199,19 @@ def test_signatures_name_every_argument():
     for function in (warpwright.gemm, warpwright.grouped_gemm, warpwright.k_grouped_gemm):
         parameters = inspect.signature(function).parameters
         assert list(parameters)[:2] == ["a", "b"] and "stream" in parameters and "scale_type" in parameters
+
+
+def test_a_tuning_file_that_is_none_is_refused_when_the_device_is_opened(tmp_path):
+    bad = tmp_path / "tuning.jsonl"
+    bad.write_text("\n{}\n")
+    refused("tuning", warpwright.Device, "emu:sm90", tuning=str(bad))
+    with pytest.raises(warpwright.InvalidError, match=f"a text as op in {bad}, line 2"):
+        warpwright.Device("emu:sm90", tuning=str(bad))
+    refused("tuning", warpwright.Device, "emu:sm90", tuning=str(tmp_path / "missing"))
+    assert warpwright.Device("emu:sm90", tuning="none").name == "emu:sm90"
+
+
+def test_the_environment_names_a_tuning_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("WARPWRIGHT_TUNING", str(tmp_path / "missing"))
+    refused("tuning", warpwright.Device, "emu:sm90")
+    assert warpwright.Device("emu:sm90", tuning="none").name == "emu:sm90"

@@ -48,19 +48,20 @@ ARROWS: Dict[str, str] = {
     "src/config": "config host",
     "src/reference": "core config host",
     "src/io": "host src/host src/reference",
+    "src/tuning": "config host src/host src/io",
     "src/layout": "host",
     "src/measure": "host",
     "src/jit": "core host src/host",
     "src/emu": "core arch host src/host",
-    "src/runtime": "core arch host src/host src/jit src/emu",
+    "src/runtime": "core arch host src/host src/tuning src/jit src/emu",
     "src/select": "core config scheduler host",
     "src/launch": "core arch config scheduler kernel host src/host src/config src/jit src/runtime src/select",
-    "src/ops": "core config host src/host src/config src/jit src/runtime src/select src/launch",
+    "src/ops": "core config host src/host src/config src/tuning src/jit src/runtime src/select src/launch",
     "src/operations": "core config host src/config src/reference src/io src/ops",
     "src/check": "config host src/host src/config src/reference src/jit src/runtime src/operations",
     "src/facts": "config host src/io src/operations src/check",
     "src/capi": "config host warpwright.h src/host src/io src/jit src/runtime src/facts",
-    "bench/native": "core host src/host src/config src/reference src/io src/measure src/jit src/runtime src/ops "
+    "bench/native": "core host src/host src/config src/reference src/io src/tuning src/measure src/jit src/runtime src/ops "
                     "src/operations",
     "src/cli": "core config host src/host src/config src/reference src/io src/layout src/measure src/jit "
                "src/runtime src/operations src/check src/facts bench/native",

@@ -51,15 +51,17 @@ bool choose(const char* argument, const char* given, const char* const (&names)[
 
 PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* const names[] = {"name",      "cache_dir", "seed", "schedule", "math",
-                                      "pct_depth", "threads",   "sms",  nullptr};
-  const char *name = "auto", *cache = nullptr, *schedule = "", *math = "exact";
+                                      "pct_depth", "threads",   "sms",  "tuning",   nullptr};
+  const char *name = "auto", *cache = nullptr, *schedule = "", *math = "exact", *tuning = nullptr;
   unsigned long long seed = 0;
   ww_device_options options{};
   options.struct_size = sizeof options;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s$zKssiii:Device", const_cast<char**>(names), &name, &cache, &seed,
-                                   &schedule, &math, &options.emu_pct_depth, &options.emu_threads, &options.emu_sms))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s$zKssiiiz:Device", const_cast<char**>(names), &name, &cache,
+                                   &seed, &schedule, &math, &options.emu_pct_depth, &options.emu_threads,
+                                   &options.emu_sms, &tuning))
     return nullptr;
   options.cache_dir = cache;
+  options.tuning = tuning;
   options.emu_seed = seed;
   if (!choose("schedule", schedule, kSchedules, options.emu_schedule) || !choose("math", math, kMath, options.emu_math))
     return nullptr;
@@ -147,12 +149,14 @@ bool add_device_type(PyObject* module) {
       {Py_tp_doc,
        const_cast<char*>(
            "Device(name=\"auto\", *, cache_dir=None, seed=0, schedule=\"\", math=\"exact\", pct_depth=0, "
-           "threads=0, sms=0)\n--\n\nA device on which kernels run: \"auto\", \"cuda:N\", \"emu:sm90\" or "
+           "threads=0, sms=0, tuning=None)\n--\n\nA device on which kernels run: \"auto\", \"cuda:N\", \"emu:sm90\" or "
            "\"emu:sm100\".\n\n"
            "The operations find their device by their tensors; one that is made here may be given to them\n"
            "as device=. `name` \"auto\" is a GPU if there is one, else the emulated device. cache_dir is the folder\n"
-           "of compiled kernels (None: WARPWRIGHT_CACHE_DIR, else ~/.cache/warpwright). The others are settings of\n"
-           "an emulated device:\n"
+           "of compiled kernels (None: WARPWRIGHT_CACHE_DIR, else ~/.cache/warpwright). tuning is a file of measured\n"
+           "choices, as `warpwright tune` writes it (None: WARPWRIGHT_TUNING, or none; \"none\": none). The others "
+           "are\n"
+           "settings of an emulated device:\n"
            "  seed, schedule   order of asynchronous work: \"fifo\", \"random\", \"pct\" (of pct_depth) or "
            "\"adversarial\"\n"
            "  math             \"exact\" as the tensor core, \"fp32-chain\", or \"off\"\n"

@@ -33,6 +33,7 @@ class Device:
         pct_depth: int = 0,
         threads: int = 0,
         sms: int = 0,
+        tuning: str | None = None,
     ) -> Device: ...
     @property
     def name(self) -> str: ...

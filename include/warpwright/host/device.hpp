@@ -40,10 +40,16 @@ struct KernelEvent {
   double compile_seconds = 0;  // 0: it was in a cache or shipped
 };
 
+/// In the place of a tuning file: none, whatever WARPWRIGHT_TUNING says.
+inline constexpr const char* kNoTuning = "none";
+
 /// How a device is opened.
 struct DeviceOptions {
   std::filesystem::path cache_dir;  // empty: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright
   EmuOptions emu;                   // not read for GPUs
+  // A file of measured choices, as `warpwright tune` writes it; plans on this device follow it where their config is
+  // open. Empty: WARPWRIGHT_TUNING, or none; kNoTuning: none. A file that cannot be read is an error of Device::open().
+  std::filesystem::path tuning = {};
   // Called once for each kernel, after the device has loaded it, by the thread that made it: a plan that needs several
   // kernels makes them on several threads at the same time. May be empty; it must not throw.
   std::function<void(const KernelEvent&)> on_kernel = {};
@@ -55,6 +61,8 @@ struct DeviceInfo {
   std::string description;  // "emulated sm_90a, 4 SMs", "NVIDIA H200, driver 13.0"
   bool emulated = false;    // kernels run on the CPU
   Arch arch = Arch::sm90;
+  std::string product;             // "NVIDIA H200", "emulated sm_90a"
+  std::string driver;              // the CUDA version that the driver is for, "13.0"; empty if emulated
   int sms = 0;                     // CTAs that a persistent kernel launches by default
   std::uint64_t memory_bytes = 0;  // of device memory in all; emulated: of this machine
   int shared_bytes_per_cta = 0;    // the most dynamic shared memory of a CTA

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses candidates, measures them, and keeps the tuning file.
+#include "bench/native/tune.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "bench/native/session.hpp"
+#include "config/config_text.hpp"
+#include "io/file.hpp"
+#include "measure/timing.hpp"
+#include "ops/gemm_choice.hpp"
+#include "ops/gemm_validation.hpp"
+#include "ops/group_choice.hpp"
+#include "ops/grouped_validation.hpp"
+#include "runtime/place.hpp"
+
+namespace ww::bench {
+namespace {
+
+// Below this share of the time of auto's choice a config replaces it. Two replays of one kernel differ by as much.
+constexpr double kWorthwhile = 0.99;
+
+/// A case with what is measured for it.
+struct Job {
+  BenchCase bench_case;
+  tuning::Problem problem;
+  std::string title;
+  std::vector<GemmConfig> candidates;  // what auto takes is the first
+};
+
+Result<tuning::Problem> problem_of(const CheckTarget& target, Arch arch) {
+  if (const auto* check = std::get_if<GemmCheck>(&target)) {
+    WW_TRY(const GemmProblem problem, ops::validate(check->problem));
+    return ops::tuning_problem(problem, arch);
+  }
+  if (const auto* check = std::get_if<GroupedCheck>(&target)) {
+    WW_TRY(const GroupedProblem problem, ops::validate(check->problem));
+    return ops::tuning_problem(problem, arch);
+  }
+  const auto& check = std::get<KGroupedCheck>(target);
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(check.problem, check.options));
+  return ops::tuning_problem(decision.batch, check.problem, arch);
+}
+
+/// Returns what auto takes, then the configs of the ranking that were asked for, each once.
+std::vector<GemmConfig> candidates_of(const Explanation& all, const TuneOptions& options) {
+  std::vector<GemmConfig> list{all.chosen.config}, rest;
+  for (const RankedConfig& ranked : all.ranking) {
+    if (ranked.config == all.chosen.config) continue;
+    (static_cast<int>(list.size()) <= options.best ? list : rest).push_back(ranked.config);
+  }
+  std::mt19937_64 draws(options.bench.seed);
+  for (int i = 0; i < options.extra && !rest.empty(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(draws() % rest.size());
+    list.push_back(rest[static_cast<std::size_t>(at)]);
+    rest.erase(rest.begin() + at);
+  }
+  return list;
+}
+
+Result<Job> job_of(const Session& session, const BenchCase& bench_case, const TuneOptions& options) {
+  const BenchOptions& o = options.bench;
+  const CheckTarget target = session.suite.target(
+      bench_case, o, {.config = o.config, .sms = o.sms, .pdl = o.pdl, .batch_invariant = o.batch_invariant});
+  WW_TRY(const std::shared_ptr<Operation> operation, operation_of(target));
+  WW_TRY(const Explanation all, operation->explain(&session.device));
+  WW_TRY(tuning::Problem problem, problem_of(operation->check_target(), session.device.info().arch));
+  return Job{bench_case, std::move(problem), operation->title(), candidates_of(all, options)};
+}
+
+/// The tuning file, with its lines as they stand in it.
+class File {
+ public:
+  File(std::filesystem::path path, tuning::Place place) : path_(std::move(path)), place_(std::move(place)) {}
+  Result<void> read() {
+    if (!std::filesystem::exists(path_)) return {};
+    WW_TRY(lines_, tuning::read_lines(path_));
+    return {};
+  }
+  /// Returns whether the file has a line of this problem that is in force here.
+  bool has(const tuning::Problem& problem) const {
+    return std::any_of(lines_.begin(), lines_.end(), [&](const tuning::FileLine& one) {
+      return one.line.problem == problem && tuning::staleness(one.line.place, place_).empty();
+    });
+  }
+  /// Adds the line and drops those that it replaces: of the same problem on this device, with other kernels or drivers.
+  Result<void> add(tuning::Line line) {
+    std::erase_if(lines_, [&](const tuning::FileLine& one) {
+      return one.line.problem == line.problem && one.line.place.device == place_.device &&
+             one.line.place.sms == place_.sms;
+    });
+    std::string text = tuning::to_text(line);
+    lines_.push_back({std::move(line), std::move(text), 0});
+    return write_file(path_.string(), "--tuning", [&](const Sink& sink) {
+      return std::all_of(lines_.begin(), lines_.end(), [&](const tuning::FileLine& one) {
+        return sink(one.text.data(), one.text.size()) && sink("\n", 1);
+      });
+    });
+  }
+  const tuning::Place& place() const { return place_; }
+
+ private:
+  std::filesystem::path path_;
+  tuning::Place place_;
+  std::vector<tuning::FileLine> lines_;
+};
+
+/// Returns the line of a measured case: the fastest config, or auto's own where the fastest is hardly faster.
+Result<tuning::Line> line_of(const Job& job, const CaseResult& result, const tuning::Place& place) {
+  tuning::Line line{job.problem, place, "", 0, {}, ""};
+  line.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  const Contender* best = best_of_ours(result);
+  if (best == nullptr)
+    return failure(first_failure(result).value_or(
+        make_error(ErrorCode::could_not_finish, "--cases", "a config that runs", job.title)));
+  const Contender& automatic = result.contenders.front();
+  if (ran(automatic) && best->measured.us > kWorthwhile * automatic.measured.us) best = &automatic;
+  line.config = best->detail, line.us = best->measured.us;
+  for (const Contender& contender : result.contenders)
+    if (ran(contender)) line.times.push_back({contender.detail, contender.measured.us});
+  return line;
+}
+
+std::vector<Variant> variants_of(const Job& job) {
+  std::vector<Variant> list;
+  for (const GemmConfig& config : job.candidates) list.push_back({"warpwright", to_text(config), config});
+  return list;
+}
+
+/// One run of the verb: what it has done so far.
+struct Progress {
+  Outcome outcome;
+  List cases;
+  int measured = 0, known = 0, failed = 0, left = 0;
+  std::optional<Error> first_error;
+
+  void say(const TuneOptions& options, const std::string& line) {
+    outcome.text += line + '\n';
+    if (options.bench.progress) options.bench.progress(line);
+  }
+};
+
+void list_job(const Job& job, const TuneOptions& options, Progress& progress) {
+  List configs;
+  std::string text = fmt::format("{}: {} configs", job.title, job.candidates.size());
+  for (const GemmConfig& config : job.candidates) {
+    text += "\n  " + to_text(config);
+    configs.emplace_back(to_text(config));
+  }
+  progress.say(options, text);
+  progress.cases.emplace_back(Fields{{"case", job.title}, {"configs", std::move(configs)}});
+}
+
+/// Measures a case and puts its line into the file.
+Result<void> measure(Session& session, const Job& job, File& file, const TuneOptions& options, Progress& progress) {
+  WW_TRY(const CaseResult result, run_case(session, job.bench_case, variants_of(job)));
+  WW_TRY(tuning::Line line, line_of(job, result, file.place()));
+  const double automatic = ran(result.contenders.front()) ? result.contenders.front().measured.us : 0;
+  List times;
+  for (const tuning::Timing& timing : line.times)
+    times.emplace_back(Fields{{"config", timing.config}, {"us", timing.us}});
+  progress.say(options, fmt::format("{}: {:.2f} us, auto {} us, {} of {} configs ran: {}", job.title, line.us,
+                                    number(automatic, 2), line.times.size(), job.candidates.size(), line.config));
+  progress.cases.emplace_back(Fields{{"case", job.title},
+                                     {"config", line.config},
+                                     {"us", line.us},
+                                     {"auto_us", measured_or_null(automatic)},
+                                     {"times", std::move(times)}});
+  return file.add(std::move(line));
+}
+
+/// Measures or lists one case, unless the file has it.
+Result<void> treat(Session& session, const BenchCase& bench_case, File& file, const TuneOptions& options,
+                   Progress& progress) {
+  WW_TRY(const Job job, job_of(session, bench_case, options));
+  if (file.has(job.problem)) {
+    ++progress.known;
+    progress.say(options, job.title + ": the file has it");
+    return {};
+  }
+  if (options.dry_run) list_job(job, options, progress);
+  else WW_CHECK(measure(session, job, file, options, progress));
+  ++progress.measured;
+  return {};
+}
+
+}  // namespace
+
+Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
+  WW_CHECK(check_options(options.bench));
+  int skipped = 0;
+  WW_TRY(const std::vector<BenchCase> cases, bench_cases(options.bench, suite.op(), skipped));
+  WW_TRY(Session session, open_session(suite, options.bench));
+  File file(options.file, runtime::place_of(session.device.info()));
+  WW_CHECK(file.read());
+  Progress progress;
+  const double start = measure::now_seconds(), total = options.bench.seconds_total;
+  for (const BenchCase& bench_case : cases) {
+    if (total > 0 && measure::now_seconds() - start + options.bench.seconds_per_case > total) {
+      ++progress.left;
+      continue;
+    }
+    if (Result<void> done = treat(session, bench_case, file, options, progress); !done) {
+      ++progress.failed;
+      if (!progress.first_error) progress.first_error = done.error();
+      progress.say(options, done.error().message);
+    }
+  }
+  if (progress.measured + progress.known == 0 && progress.first_error) return failure(*progress.first_error);
+  const bool emulated = session.device.info().emulated;
+  progress.outcome.text +=
+      fmt::format("{} {}, {} known, {} failed, {} without time{}\n", progress.measured,
+                  options.dry_run ? "to measure" : "measured", progress.known, progress.failed, progress.left,
+                  emulated ? "; times of an emulated device are for tests: they say nothing about a GPU" : "");
+  progress.outcome.json = {{"device", session.device.info().description},
+                           {"emulated", emulated},
+                           {"source_hash", file.place().source_hash},
+                           {"cases", std::move(progress.cases)},
+                           {"measured", progress.measured},
+                           {"known", progress.known},
+                           {"failed", progress.failed},
+                           {"without_time", progress.left}};
+  return std::move(progress.outcome);
+}
+
+}  // namespace ww::bench

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright tune`: measures a few configs of each case by the loop of `bench` and writes the fastest to a tuning file.
+//   candidates of a case = what auto takes, the next `best` of explain()'s ranking, and `extra` others that the seed draws
+// The file is replaced after every case, so that an interrupted run leaves whole lines; the next run skips what is there.
+#pragma once
+
+#include <filesystem>
+
+#include "bench/native/suite.hpp"
+
+namespace ww::bench {
+
+struct TuneOptions {
+  BenchOptions bench = {};          // cases, device, times and seed; peers, bursts and variants are not read
+  std::filesystem::path file = {};  // the tuning file; lines of other problems and places stay in it
+  int best = 8;
+  int extra = 0;
+  bool dry_run = false;  // lists what would be measured
+};
+
+/// Text: a line for each case. JSON: the same, with the times of all candidates.
+Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options);
+
+}  // namespace ww::bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks a problem up in a tuning file.
+#include "ops/tuned_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "select/grouped_list.hpp"
+#include "select/ranking.hpp"
+#include "warpwright/host/config.hpp"
+
+namespace ww::ops {
+namespace {
+
+GemmConfig open_config(Arch arch) {
+  GemmConfig config;
+  config.arch = arch;
+  return config;
+}
+
+}  // namespace
+
+tuning::Problem tuning_problem(const GemmProblem& p, Arch arch) {
+  return {"gemm", p.m, p.n, p.k, p.batch, to_text(select::of_problem(p, open_config(arch)))};
+}
+
+tuning::Problem tuning_problem(const GroupedProblem& p, Arch arch) {
+  return {p.encoding == GroupEncoding::masked ? "masked" : "grouped", p.total_rows(), p.n, p.k, p.groups,
+          to_text(select::of_problem(p, open_config(arch)))};
+}
+
+tuning::Problem tuning_problem(const GemmProblem& batch, const KGroupedProblem& p, Arch arch) {
+  GemmConfig open = open_config(arch);
+  open.k_groups.packing = p.packing;
+  return {"k-grouped", p.m, p.n, p.total_k(), p.groups, to_text(select::of_problem(batch, open))};
+}
+
+Tuned tuned_choice(const tuning::Table* table, const tuning::Problem& problem,
+                   const std::function<std::vector<GemmConfig>()>& candidates) {
+  const tuning::Table::Entry* entry = table == nullptr ? nullptr : table->find(problem);
+  if (entry == nullptr) return {};
+  if (!entry->stale.empty()) return {std::nullopt, fmt::format("{} is stale: {}", entry->where, entry->stale)};
+  const std::vector<GemmConfig> open = candidates();
+  if (std::find(open.begin(), open.end(), entry->config) == open.end())
+    return {std::nullopt,
+            fmt::format("{} has a config that this call excludes: {}", entry->where, to_text(entry->config))};
+  const bool other = entry->extent != (problem.op == "k-grouped" ? problem.k : problem.m);
+  return {
+      entry->config,
+      fmt::format("the fastest of {} configs measured{}, {:.4g} us ({})", entry->measured,
+                  other ? fmt::format(" for {} of {}", problem.op == "k-grouped" ? "a K" : "an M", entry->extent) : "",
+                  entry->us, entry->where)};
+}
+
+}  // namespace ww::ops

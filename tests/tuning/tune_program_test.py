@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune` and --tuning of the built program, on the emulated device.
+Usage: tune_program_test.py <path of warpwright>"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, Dict
+
+PROGRAM = ""
+SMALL = ["gemm", "--m", "64", "--n", "64", "--k", "256"]
+EMULATED = ["--device", "emu:sm90"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=240,
+                          env={**os.environ, **environment}, check=False)
+
+
+class Tune(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = str(self.folder / "tuning.jsonl")
+
+    def answer(self, *arguments: str, **environment: str) -> Dict[str, Any]:
+        result = run(*arguments, "--json", **environment)
+        self.assertEqual(result.returncode, 0, result)
+        return json.loads(result.stdout)
+
+    def test_what_tune_writes_is_followed_by_every_verb(self) -> None:
+        made = self.answer("tune", *SMALL, *EMULATED, "--tuning", self.file, "--best", "0")
+        self.assertEqual((made["measured"], made["emulated"]), (1, True))
+        line = json.loads(pathlib.Path(self.file).read_text())
+        self.assertEqual(line["config"], made["cases"][0]["config"])
+        other = self.answer("configs", *SMALL, *EMULATED, "--top", "1")["configs"][0]["config"]
+        self.assertNotEqual(other, line["config"])
+        pathlib.Path(self.file).write_text(json.dumps({**line, "config": other}) + "\n")
+        explained = self.answer("explain", *SMALL, *EMULATED, "--tuning", self.file)
+        self.assertEqual((explained["chosen"]["config"], explained["tuned"]), (other, True))
+        self.assertIn(f"{self.file}, line 1", explained["because"])
+        self.assertEqual(self.answer("configs", *SMALL, *EMULATED, WARPWRIGHT_TUNING=self.file)["chosen"], other)
+        self.assertEqual(self.answer(*SMALL, *EMULATED, "--tuning", self.file, "--verify")["config"], other)
+        ignored = self.answer("explain", *SMALL, *EMULATED, "--tuning", "none", WARPWRIGHT_TUNING=self.file)
+        self.assertEqual((ignored["tuned"], "tuning" in ignored), (False, False))
+
+    def test_a_stale_file_is_explained(self) -> None:
+        run("tune", *SMALL, *EMULATED, "--tuning", self.file, "--best", "0")
+        line = json.loads(pathlib.Path(self.file).read_text())
+        pathlib.Path(self.file).write_text(json.dumps({**line, "source_hash": "old"}) + "\n")
+        text = run("explain", *SMALL, *EMULATED, "--tuning", self.file).stdout
+        self.assertIn("is stale: its kernels have the source hash old", text)
+
+    def test_cases_of_a_file_are_listed_and_measured(self) -> None:
+        cases = self.folder / "cases.json"
+        cases.write_text(json.dumps({"cases": [{"op": "dense", "m": 64, "n": 64, "k": 256}, {"op": "grouped"},
+                                               {"op": "dense", "m": 1, "n": 64, "k": 256},
+                                               {"op": "dense", "m": 8, "n": 64, "k": 7}]}))
+        flags = ["tune", "gemm", *EMULATED, "--cases", str(cases), "--tuning", self.file, "--best", "0"]
+        listed = self.answer(*flags, "--dry-run")
+        self.assertEqual((listed["measured"], listed["failed"], pathlib.Path(self.file).exists()), (2, 1, False))
+        self.assertEqual(self.answer(*flags)["measured"], 2)
+        self.assertEqual(self.answer(*flags)["known"], 2)
+        self.assertEqual(len(pathlib.Path(self.file).read_text().splitlines()), 2)
+
+    def test_flags_that_make_no_sense_are_refused(self) -> None:
+        to_file = ["--tuning", self.file]
+        for arguments, flag, status in (([], "--tuning", 2), (["--tuning", ""], "--tuning", 2),
+                                        (["--tuning", "/no/such/folder/x"], "--tuning", 2),
+                                        ([*to_file, "--best", "-1"], "--best", 2),
+                                        ([*to_file, "--extra", "many"], "--extra", 2),
+                                        ([*to_file, "--batch", "2"], "--batch", 3),
+                                        ([*to_file, "--sms", "2"], "--sms", 2)):
+            with self.subTest(arguments=arguments):
+                result = run("tune", *SMALL, *EMULATED, *arguments, "--json")
+                self.assertEqual(result.returncode, status, result)
+                self.assertEqual(json.loads(result.stdout)["error"]["argument"], flag)
+        refused = run("explain", *SMALL, *to_file, "--json")  # of no device
+        self.assertEqual((refused.returncode, json.loads(refused.stdout)["error"]["argument"]), (2, "--tuning"))
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop()
+    unittest.main()
