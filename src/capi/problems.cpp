@@ -3,8 +3,10 @@
 #include "capi/problems.hpp"
 
 #include <climits>
+#include <utility>
 
 #include "capi/enumerations.hpp"
+#include "host/messages.hpp"
 #include "warpwright/host/config.hpp"
 #include "warpwright/host/epilogue.hpp"
 
@@ -80,6 +82,9 @@ Result<GroupedProblem> to_problem(const ww_grouped_problem& from) {
   to.stride_b_group = from.stride_b_group;
   WW_TRY(to.b_major, to_major("b_major", from.b_major));
   WW_CHECK(read_epilogue(from.epilogue, to.epilogue));
+  if (*text_or_empty(from.expected_sizes) != '\0') {
+    WW_TRY(to.expected_sizes, parse_integers(from.expected_sizes, "expected_sizes", 0));
+  }
   return to;
 }
 
@@ -221,9 +226,16 @@ namespace {
 PlanKey key_of_text(const char* text) {
   return text == nullptr || *text == '\0' ? PlanKey{} : key_of(text, std::strlen(text));
 }
-const char* epilogue_of(const ww_gemm_problem& problem) { return problem.epilogue; }
-const char* epilogue_of(const ww_grouped_problem& problem) { return problem.epilogue; }
-template <class CProblem> const char* epilogue_of(const CProblem&) { return nullptr; }
+/// The texts of a problem, which its key holds by value.
+struct ProblemTexts {
+  PlanKey epilogue, expected_sizes;
+};
+ProblemTexts take_texts(ww_gemm_problem& problem) { return {key_of_text(std::exchange(problem.epilogue, nullptr)), {}}; }
+ProblemTexts take_texts(ww_grouped_problem& problem) {
+  return {key_of_text(std::exchange(problem.epilogue, nullptr)),
+          key_of_text(std::exchange(problem.expected_sizes, nullptr))};
+}
+template <class CProblem> ProblemTexts take_texts(CProblem&) { return {}; }
 constexpr ww_operation operation_of(const ww_gemm_problem&) { return WW_GEMM; }
 constexpr ww_operation operation_of(const ww_grouped_problem&) { return WW_GROUPED_GEMM; }
 constexpr ww_operation operation_of(const ww_k_grouped_problem&) { return WW_K_GROUPED_GEMM; }
@@ -231,9 +243,6 @@ constexpr ww_operation operation_of(const ww_quantize_problem&) { return WW_QUAN
 constexpr ww_operation operation_of(const ww_transpose_problem&) { return WW_TRANSPOSE; }
 constexpr ww_operation operation_of(const ww_pack_scales_problem&) { return WW_PACK_SCALES; }
 constexpr ww_operation operation_of(const ww_microscale_problem&) { return WW_MICROSCALE; }
-void clear_epilogue(ww_gemm_problem& problem) { problem.epilogue = nullptr; }
-void clear_epilogue(ww_grouped_problem& problem) { problem.epilogue = nullptr; }
-template <class CProblem> void clear_epilogue(CProblem&) {}
 
 template <class Struct> constexpr bool has_no_padding = std::has_unique_object_representations_v<Struct>;
 // A double has several representations of some numbers, which then are keys of their own.
@@ -250,10 +259,11 @@ template <class CProblem> PlanKey key_of(const CProblem& problem, const ww_optio
   struct {
     CProblem problem;
     ww_options options;
-    PlanKey epilogue, config;
+    ProblemTexts texts;
+    PlanKey config;
     std::int64_t operation;
-  } whole{problem, options, key_of_text(epilogue_of(problem)), key_of_text(options.config), operation_of(problem)};
-  clear_epilogue(whole.problem);
+  } whole{problem, options, {}, key_of_text(options.config), operation_of(problem)};
+  whole.texts = take_texts(whole.problem);
   whole.options.config = nullptr;
   return key_of(&whole, sizeof whole);
 }

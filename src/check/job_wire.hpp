@@ -31,9 +31,11 @@ template <class Wire> void describe(Wire& wire, GemmProblem& p) {
 }
 template <class Wire> void describe(Wire& wire, GroupedProblem& p) {
   auto& [groups, rows, n, k, a, b, d, b_major, scale, scale_type, encoding, alignment, zero_outside, lda, ldb, ldd,
-         stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue] = p;
+         stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue,
+         expected_sizes] = p;
   wire.all(groups, rows, n, k, a, b, d, b_major, scale, scale_type, encoding, alignment, zero_outside, lda, ldb, ldd,
-           stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue);
+           stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue,
+           expected_sizes);
 }
 template <class Wire> void describe(Wire& wire, KGroupedProblem& p) {
   auto& [groups, m, n, k, a, b, d, scale, scale_type, encoding, alignment, a_major, b_major, packing, accumulate, lda,

@@ -38,7 +38,7 @@ struct Flags {
   Flag groups, rows, ks, distribution, total;             // groups of rows, or of K
   Flag encoding, align, gap;                              // how the device is told of groups
   Flag offsets, indptr, starts, counts, row_ids, masked;  // the arrays of the groups from files instead
-  bool zero_outside = false, accumulate = false;
+  bool zero_outside = false, accumulate = false, expected_sizes = false;
 
   Flag cases, min_m, variants, result;  // bench: files and configs; prepare takes --cases too
   Flag random;                          // cases that a seed draws

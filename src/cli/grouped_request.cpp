@@ -20,17 +20,6 @@ constexpr std::initializer_list<const char*> kEncodings = {"offsets", "indptr", 
 // A first run without flags: about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 512, kDefaultN = 1024, kDefaultK = 1024;
 
-Result<std::vector<std::int64_t>> parse_rows(const std::string& text) {
-  std::vector<std::int64_t> counts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    WW_TRY(const std::int64_t count, parse_integer(text.substr(at, end - at), "--rows", 0, kMostRows));
-    counts.push_back(count);
-    at = end + 1;
-  }
-  return counts;
-}
-
 /// G, which several flags and files may say.
 Result<std::int64_t> resolve_groups(const Flags& flags, const SizeFiles& files, const Request& request,
                                     std::int64_t listed) {
@@ -138,7 +127,7 @@ Result<void> resolve_groups_and_rows(const Flags& flags, GroupedRequest& request
   WW_CHECK(expect_extents(request.b, 3, request.problem.b_major == Major::k ? "(G, N, K)" : "(G, K, N)"));
   WW_TRY(SizeFiles files, open_sizes(flags));
   if (flags.rows) {
-    WW_TRY(request.counts, parse_rows(*flags.rows));
+    WW_TRY(request.counts, parse_integers(*flags.rows, "--rows", 0, kMostRows));
   }
   const bool masked = files.encoding ? files.encoding == GroupEncoding::masked : flags.encoding == "masked";
   WW_CHECK(masked ? expect_extents(request.a, 3, "(G, Mmax, K)") : expect_extents(request.a, 2, "(M, K)"));
@@ -300,6 +289,8 @@ Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   p.encoding = request.layout.encoding;
   p.alignment = request.layout.alignment;
   p.zero_outside = flags.zero_outside;
+  if (flags.expected_sizes)
+    for (const ref::GroupRows& group : request.meaning.groups) p.expected_sizes.push_back(group.count);
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(flags, request));
   WW_CHECK(check_epilogue_files(flags, request));

@@ -2,6 +2,7 @@
 // Decodes UTF-8 and spells out what a terminal would not show as a character.
 #include "host/messages.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -93,6 +94,18 @@ Result<std::int64_t> parse_integer(const std::string& text, const std::string& a
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
   return failure(ErrorCode::invalid, argument, fmt::format("an integer from {} to {}", least, most), quoted(text));
+}
+
+Result<std::vector<std::int64_t>> parse_integers(const std::string& text, const std::string& argument,
+                                                 std::int64_t least, std::int64_t most) {
+  std::vector<std::int64_t> values;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    WW_TRY(const std::int64_t value, parse_integer(text.substr(at, end - at), argument, least, most));
+    values.push_back(value);
+    at = end + 1;
+  }
+  return values;
 }
 
 }  // namespace ww

@@ -30,6 +30,10 @@ std::string accepted_devices(const std::vector<std::string>& emulated);
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
                                    std::int64_t most = INT64_MAX);
 
+/// The integers of "340,377,12", each in [least, most], or the error of `argument`.
+Result<std::vector<std::int64_t>> parse_integers(const std::string& text, const std::string& argument,
+                                                 std::int64_t least, std::int64_t most = INT64_MAX);
+
 /// The parts of "NAME,NAME"; none of an empty text.
 std::vector<std::string> names_in(const std::string& list);
 

@@ -103,7 +103,8 @@ void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation&
 /// Why this config: the model for sizes that it assumes, or rules on the same averages.
 std::string because(const GroupedProblem& p, const Explanation& made) {
   // Of masked groups the host knows the room for rows, not how many there are.
-  const std::string sizes = p.encoding == GroupEncoding::masked
+  const std::string sizes = !p.expected_sizes.empty() ? fmt::format("the expected sizes of {} groups", p.groups)
+                            : p.encoding == GroupEncoding::masked
                                 ? fmt::format("{} groups with room for {} rows each", p.groups, p.rows)
                                 : fmt::format("{} rows in {} groups, {} per group on average", p.total_rows(), p.groups,
                                               p.total_rows() / std::max<std::int64_t>(p.groups, 1));

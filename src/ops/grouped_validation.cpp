@@ -118,6 +118,26 @@ Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
   return {};
 }
 
+/// The sizes only guide the choice, but sizes that no run can have are an error of the caller's.
+Result<void> check_expected_sizes(const GroupedProblem& p) {
+  const std::vector<std::int64_t>& sizes = p.expected_sizes;
+  if (sizes.empty()) return {};
+  const auto count = static_cast<std::int64_t>(sizes.size());
+  if (count != 1 && count != p.groups)
+    return failure(ErrorCode::invalid, "expected_sizes", fmt::format("1 or {} numbers, one for each group", p.groups),
+                   fmt::format("{}", count));
+  std::int64_t left = p.rows;
+  for (std::size_t g = 0; g < sizes.size(); ++g) {
+    if (sizes[g] < 0 || sizes[g] > left)
+      return failure(ErrorCode::invalid, fmt::format("expected_sizes[{}]", g),
+                     p.encoding == GroupEncoding::masked ? fmt::format("0 to {}, the rows of a group", p.rows)
+                                                         : fmt::format("0 to {}, the rows that are left of {}", left, p.rows),
+                     fmt::format("{}", sizes[g]));
+    if (p.encoding != GroupEncoding::masked) left -= sizes[g];
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_group_count(std::int64_t groups) {
@@ -176,6 +196,7 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   if (const Result<void> apart = check_padded_rows(operands); !apart)
     return failure(with_argument(apart.error(), "stride_b_group"));
   WW_CHECK(check_scales(p));
+  WW_CHECK(check_expected_sizes(p));
   return p;
 }
 

@@ -202,6 +202,9 @@ double launch_us(const GroupedProblem& p, const GemmConfig& c, const GroupedCons
 
 GroupSizes assumed_sizes(const GroupedProblem& p) {
   if (p.groups == 0 || p.rows == 0) return {};
+  if (p.expected_sizes.size() == 1 && p.expected_sizes[0] > 0)
+    return {{static_cast<double>(p.groups), static_cast<double>(p.expected_sizes[0])}};
+  if (GroupSizes expected = sizes_of(p.expected_sizes); !expected.empty()) return expected;
   if (p.encoding == GroupEncoding::masked)
     return {{static_cast<double>(p.groups), std::ceil(static_cast<double>(p.rows) / 2)}};
   const double groups = static_cast<double>(min(p.groups, p.rows));

@@ -181,6 +181,7 @@ class Fuzzer {
     p.zero_outside = chance(3);
     if (chance(4)) p.b_major = WW_MAJOR_MN;
     if (chance(8)) p.epilogue = epilogue_text();
+    if (chance(6)) p.expected_sizes = any_of<const char*>({"0", "1", "1,0,2", "99999999999999999999", "1,,2", "-1", ""});
     return p;
   }
   ww_k_grouped_problem make(const ww_k_grouped_problem*) {
@@ -456,7 +457,7 @@ class Fuzzer {
     return note(status);
   }
   static void clear_texts(ww_gemm_problem& p) { p.epilogue = nullptr; }
-  static void clear_texts(ww_grouped_problem& p) { p.epilogue = nullptr; }
+  static void clear_texts(ww_grouped_problem& p) { p.epilogue = p.expected_sizes = nullptr; }
   static void clear_texts(ww_k_grouped_problem&) {}
   static bool has_epilogue(const ww_gemm_problem& p) { return p.epilogue != nullptr; }
   static bool has_epilogue(const ww_grouped_problem& p) { return p.epilogue != nullptr; }

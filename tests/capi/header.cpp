@@ -3,6 +3,6 @@
 #include <warpwright/warpwright.h>
 #include <warpwright/warpwright.hpp>
 
-static_assert(sizeof(ww_gemm_problem) == 192 && sizeof(ww_grouped_problem) == 168 && sizeof(ww_options) == 40);
+static_assert(sizeof(ww_gemm_problem) == 192 && sizeof(ww_grouped_problem) == 176 && sizeof(ww_options) == 40);
 
 int main() { return ww_version_number() > 0 ? 0 : 1; }

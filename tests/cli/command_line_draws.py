@@ -439,6 +439,8 @@ def draw_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     flags.update(common(rng, kernel, portable))
     if one_in(rng, 4):
         flags["--zero-outside"] = True
+    if one_in(rng, 4):
+        flags["--expected-sizes"] = True
     files: Dict[str, Any] = {}
     if one_in(rng, 6):
         flags.update({"--encoding": encoding, "--distribution": rng.choice(["uniform", "zipf", "onehot", "half-empty"]),

@@ -84,6 +84,16 @@ TEST(GroupedValidation, RefusalsNameTheArgument) {
       {"stride_b_group", kInvalid, [](P& p, O&) { p.stride_b_group = -16; }},
       {"stride_b_group", kUnsupported, [](P& p, O&) { p.stride_b_group = 128 * 256 + 8; }},
       {"stride_b_group", kInvalid, [](P& p, O&) { p.stride_b_group = std::int64_t{1} << 40; }},
+      {"expected_sizes", kInvalid, [](P& p, O&) { p.expected_sizes = {1, 2}; }},
+      {"expected_sizes", kInvalid, [](P& p, O&) { p.groups = 0, p.expected_sizes = {1, 2}; }},
+      {"expected_sizes[0]", kInvalid, [](P& p, O&) { p.expected_sizes = {257}; }},
+      {"expected_sizes[1]", kInvalid, [](P& p, O&) { p.expected_sizes = {0, -1, 0, 0, 0, 0, 0, 0}; }},
+      {"expected_sizes[7]", kInvalid, [](P& p, O&) { p.expected_sizes = {100, 0, 100, 0, 0, 0, 50, 7}; }},
+      {"expected_sizes[2]", kInvalid,
+       [](P& p, O&) {
+         p.encoding = GroupEncoding::masked;
+         p.expected_sizes = {256, 0, INT64_MAX, 0, 0, 0, 0, 0};
+       }},
       {"scale_a (strides)", kInvalid, [](P& p, O&) { p.scale_a_row = -1; }},
       {"scale_a (strides)", kInvalid, [](P& p, O&) { p.scale_a_row = INT64_MAX / 2; }},
       {"scale_b (strides)", kInvalid, [](P& p, O&) { p.scale_b_group = -1; }},

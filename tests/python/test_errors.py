@@ -168,6 +168,11 @@ def test_groups(rng, a, b):
     refused("b", run, a, np.broadcast_to(b, (2, 16, 128)), offsets=ends)
     refused("alignment", run, a, stack, offsets=ends, alignment=0)
     refused("status", run, a, stack, offsets=ends, status=np.zeros(2, np.int32))
+    for sizes in ("1,", "x", [1, "x"], 1.5, {}, [[1]], [2**70], object()):
+        refused("expected_sizes", run, a, stack, offsets=ends, expected_sizes=sizes)
+    refused("expected_sizes", run, a, stack, offsets=ends, expected_sizes=[1, 2, 3])
+    refused("expected_sizes[0]", run, a, stack, offsets=ends, expected_sizes=25)
+    refused("expected_sizes[1]", run, a, stack, offsets=ends, expected_sizes=[20, 5])
     refused("out", warpwright.k_grouped_gemm, a, b, offsets=ends, accumulate=True)
     refused("out", warpwright.k_grouped_gemm, a, b, row_ids=np.zeros(128, np.int32))
     refused("c", warpwright.k_grouped_gemm, a, b, offsets=np.array([128], np.int32), accumulate=False,

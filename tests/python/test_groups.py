@@ -38,6 +38,25 @@ def expected(a, b, ranges, scaled=lambda g, rows: {}, fill=5.0):
     return want
 
 
+@pytest.mark.parametrize("sizes", [[20, 0, 20, 40], 20, "20,0,20,40", "64", np.array([1, 2, 3, 4]), (ROWS, 0, 0, 0)])
+def test_expected_sizes_change_no_result(rng, sizes):
+    a, b = integers(rng, (ROWS, K), BF16), integers(rng, (4, N, K), BF16)
+    given = arrays_of("offsets")
+    want = expected(a, b, ranges_of("offsets"), fill=0.0)
+    for _ in range(2):
+        same(warpwright.grouped_gemm(a, b, **given, zero_outside=True, out_dtype="f32", expected_sizes=sizes), want)
+    plan = warpwright.grouped_gemm_plan(a, b, **given, zero_outside=True, out_dtype="f32", expected_sizes=sizes)
+    same(plan.run(a, b, **given, out_dtype="f32"), want)
+
+
+def test_expected_sizes_make_plans_of_their_own(rng):
+    a, b = integers(rng, (ROWS, K), BF16), integers(rng, (4, N, K), BF16)
+    warpwright.clear_plan_cache()
+    for sizes in (None, 20, [20, 0, 20, 40], "20", [20, 0, 20, 40]):
+        warpwright.grouped_gemm(a, b, **arrays_of("offsets"), expected_sizes=sizes)
+    assert warpwright.plan_cache_size() == 3
+
+
 @pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_encodings(rng, name, outside):

@@ -76,6 +76,29 @@ bool read_operands_of_groups(Work& work, ww_grouped_problem& problem, bool maske
   return true;
 }
 
+/// Reads integers, or a text of them, as the text of the problem.
+bool read_expected_sizes(Work& work, ww_grouped_problem& problem) {
+  PyObject* const given = work.arguments[Argument::expected_sizes];
+  if (given == nullptr) return true;
+  const auto read = [&](PyObject* text) {
+    return intern_text(Argument::expected_sizes, text, work.expected_sizes, problem.expected_sizes);
+  };
+  if (PyUnicode_Check(given)) return read(given);
+  const Ref list(PyIndex_Check(given) ? PyList_New(0) : PySequence_List(given));
+  if (list && PyIndex_Check(given) && PyList_Append(list.get(), given) != 0) return false;
+  std::string text;
+  for (Py_ssize_t i = 0; list && i < PyList_Size(list.get()); ++i) {
+    const Ref index(PyNumber_Index(PyList_GetItem(list.get(), i)));
+    const long long rows = index ? PyLong_AsLongLong(index.get()) : -1;
+    if (PyErr_Occurred() != nullptr) break;
+    text += (text.empty() ? "" : ",") + std::to_string(rows);
+  }
+  if (!list || PyErr_Occurred() != nullptr)
+    return PyErr_Clear(), invalid("expected_sizes", "integers, one for each group or one for all", repr(given));
+  const Ref words(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+  return words && read(words.get());
+}
+
 template <class Problem> void take_scales(const Scales& scales, Problem& problem) {
   problem.scale = scales.recipe, problem.scale_type = scales.type;
   problem.scale_a_row = scales.a.row, problem.scale_a_k = scales.a.column, problem.scale_a_group = scales.a.outer;
@@ -141,7 +164,8 @@ bool describe_grouped(Work& work) {
   bool halved = false, by_column = false, zero_outside = false;
   if (!read_operands_of_groups(work, problem, masked) || !read_options(work) ||
       !read_groups(work, problem.groups, problem.rows, groups) ||
-      !work.arguments.flag(Argument::zero_outside, zero_outside) || !read_epilogue_text(work, halved))
+      !work.arguments.flag(Argument::zero_outside, zero_outside) || !read_expected_sizes(work, problem) ||
+      !read_epilogue_text(work, halved))
     return false;
   problem.encoding = groups.encoding, problem.alignment = groups.alignment, problem.zero_outside = zero_outside;
 

@@ -88,7 +88,8 @@ void plan_dealloc(PyObject* self) {
   delete plan->request;
   // A graph that holds a workspace also needs the device, whose closing would free it.
   if (plan->captured) Py_XINCREF(plan->device);
-  for (PyObject* const owned : {plan->device, plan->config, plan->epilogue_words, plan->epilogue_given})
+  for (PyObject* const owned : {plan->device, plan->config, plan->epilogue_words, plan->epilogue_given,
+                                plan->expected_sizes})
     Py_XDECREF(owned);
   PyTypeObject* const type = Py_TYPE(self);
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
@@ -212,6 +213,7 @@ PlanObject* make_plan(const Work& work) {
   plan->device = keep(device);
   plan->config = keep(work.config);
   plan->epilogue_words = keep(work.epilogue_words);
+  plan->expected_sizes = keep(work.expected_sizes);
   plan->epilogue_given = keep(work.epilogue_given);
   plan->workspace_bytes = bytes;
   plan->workspaces = new std::vector<Workspace>;
@@ -322,6 +324,7 @@ PyObject* plan_run(PyObject* self, PyObject* const* args, Py_ssize_t positional,
                                                              : describe_k_grouped(work);
   if (!described || !read_stream(work)) return nullptr;
   work.request.options = mine.options;
+  if (mine.operation == WW_GROUPED_GEMM) work.request.grouped.expected_sizes = mine.grouped.expected_sizes;
   if (!(work.request == mine))
     return invalid("a, b, out", "tensors with the types, shapes and strides of the plan", "others"), nullptr;
   if (!run_plan(plan, work.operands, work.stream) || !note_writes(Entry::run, work.arguments)) return nullptr;

@@ -23,7 +23,7 @@ struct PlanObject {
   PyObject_HEAD ww_plan handle;
   Request* request;
   PyObject* device;                                    // owned
-  PyObject *config, *epilogue_words, *epilogue_given;  // owned or null: what the request points to
+  PyObject *config, *epilogue_words, *epilogue_given, *expected_sizes;  // owned or null: what the request points to
   std::size_t workspace_bytes;
   std::vector<Workspace>* workspaces;
   RepeatedCall* call;  // the last one of run() that can be repeated; null: none

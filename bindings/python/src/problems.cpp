@@ -95,7 +95,8 @@ constexpr Field kGrouped[] = {FIELD(integer64, groups),
                               FIELD(integer64, scale_b_n),
                               FIELD(integer64, scale_b_k),
                               FIELD(integer64, scale_b_group),
-                              FIELD(text, epilogue)};
+                              FIELD(text, epilogue),
+                              FIELD(text, expected_sizes)};
 #undef STRUCT
 #define STRUCT ww_k_grouped_problem
 constexpr Field kKGrouped[] = {FIELD(integer64, groups),

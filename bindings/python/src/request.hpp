@@ -78,7 +78,7 @@ struct Work {
   Ref out_object, kept[16];  // what holds the memory of further tensors
   int kept_count = 0;
   bool allocated = false;                      // the output was not the caller's
-  Ref config, epilogue_words, epilogue_given;  // interned
+  Ref config, epilogue_words, epilogue_given, expected_sizes;  // interned
   std::unique_ptr<EpilogueWork> epilogue;      // null: there is none
   Operands operands;
   void* stream = nullptr;

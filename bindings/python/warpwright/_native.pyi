@@ -193,6 +193,7 @@ def grouped_gemm(
     alignment: int = 1,
     status: Any = None,
     zero_outside: bool = False,
+    expected_sizes: Any = None,
     out: Any = None,
     out_dtype: Any = None,
     a_dtype: Any = None,

@@ -25,8 +25,8 @@ _GROUPS = "str encoding=\"offsets\", Tensor? counts=None, int alignment=1"
 _TYPE = "ScalarType? out_dtype=None"
 _SCHEMAS = {
     "gemm": f"Tensor a, Tensor b, {_SCALES}, Tensor? global_scale=None, {_EPILOGUE}, {_OPTIONS}",
-    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, bool zero_outside=False, {_EPILOGUE}, "
-                    "str? config=None",
+    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, bool zero_outside=False, "
+                    f"str? expected_sizes=None, {_EPILOGUE}, str? config=None",
     "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, Tensor? c=None, str? config=None",
 }
 _PAIRS_OF_4_BITS = getattr(torch, "float4_e2m1fn_x2", None)  # torch 2.8 and later

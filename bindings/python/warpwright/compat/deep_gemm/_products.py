@@ -185,13 +185,19 @@ def m_grouped_fp8_gemm_nn_contiguous(a: Pair, b: Pair, d: torch.Tensor, grouped_
     m_grouped_fp8_gemm_nt_contiguous(a, (data.mT, scales.mT), d, grouped_layout, *arguments, **given)
 
 
+def _likely_rows(expected_m: int, a: torch.Tensor) -> int:
+    """Rows of a group for the choice of a config: expected_m rounded up to a power of two, because each number is a plan
+    of its own, and callers pass another one at every step."""
+    return min(1 << max(int(expected_m) - 1, 0).bit_length(), a.shape[1])
+
+
 def m_grouped_fp8_gemm_nt_masked(
         a: Pair, b: Pair, d: torch.Tensor, masked_m: torch.Tensor, expected_m: int,
         recipe: Optional[Sequence[int]] = None, recipe_a: Optional[Sequence[int]] = None,
         recipe_b: Optional[Sequence[int]] = None, compiled_dims: str = "nk", disable_ue8m0_cast: bool = False,
         epilogue: Any = None, **overlap: Any) -> None:
-    """d[G, M, N] = a[G, M, K] b[G, N, K]^T for the first masked_m[g] rows of each group. expected_m is not needed."""
-    del compiled_dims, disable_ue8m0_cast, expected_m
+    """d[G, M, N] = a[G, M, K] b[G, N, K]^T for the first masked_m[g] rows of each group. expected_m helps to choose."""
+    del compiled_dims, disable_ue8m0_cast
     _refuse_epilogue(epilogue)
     if unknown := set(overlap) - {"enable_overlap", "max_block_n", "signal"}:
         raise TypeError(f"unexpected keyword argument {sorted(unknown)[0]!r}")
@@ -202,7 +208,7 @@ def m_grouped_fp8_gemm_nt_masked(
     if _empty(d):
         return
     _call("m_grouped_fp8_gemm_nt_masked", "grouped_gemm", x, w, out=d, scale=scale, scale_a=sfa, scale_b=sfb,
-          masked=masked_m)
+          masked=masked_m, expected_sizes=_likely_rows(expected_m, x))
 
 
 def m_grouped_bf16_gemm_nt_contiguous(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, grouped_layout: torch.Tensor,
@@ -226,11 +232,12 @@ def m_grouped_bf16_gemm_nn_contiguous(a: torch.Tensor, b: torch.Tensor, d: torch
 def m_grouped_bf16_gemm_nt_masked(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, masked_m: torch.Tensor,
                                   expected_m: int, compiled_dims: str = "nk", epilogue: Any = None) -> None:
     """The bf16 form of m_grouped_fp8_gemm_nt_masked."""
-    del compiled_dims, expected_m
+    del compiled_dims
     _refuse_epilogue(epilogue)
     if _empty(d):
         return
-    _call("m_grouped_bf16_gemm_nt_masked", "grouped_gemm", a, b, out=d, masked=masked_m)
+    _call("m_grouped_bf16_gemm_nt_masked", "grouped_gemm", a, b, out=d, masked=masked_m,
+          expected_sizes=_likely_rows(expected_m, a))
 
 
 def _k_groups(ks_cpu: Optional[Sequence[int]], grouped_layout: torch.Tensor, use_psum_layout: bool) -> Dict[str, Any]:
