@@ -20,7 +20,8 @@ constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowByte
 /// Microseconds of each part of one tile, or of its share of K, at the full clock.
 struct TileCost {
   double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0;
-  double loads = 0;  // loads of the CTA at 64 bytes a clock, for the power they draw
+  // For the power that they draw: loads of the CTA at 64 bytes a clock, and operands that MMAs read at 128.
+  double loads = 0, reads = 0;
   double total() const { return tensor + shared + issue + promotion + epilogue; }
 };
 
@@ -54,7 +55,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
       (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
   // One stage is read while the others are being loaded.
-  const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.sm90.stages - 1));
+  const double slowest = std::max(busy, (busy + k.ring_clocks) / c.sm90.stages);
   const bool pingpong = config::tiles_in_flight(c) > 1, roles = config::has_roles(c);
 
   TileCost t;
@@ -62,6 +63,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.tensor = tensor * block_us;
   t.shared = (slowest - tensor) * block_us;
   t.loads = (a_bytes + b_bytes) / 64 * block_us;
+  t.reads = operand_bytes / 128 * block_us;
   // Twice without warp specialisation, because the thread that loads also multiplies.
   t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
              k.cluster_clocks * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
@@ -234,10 +236,17 @@ double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const
   return std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
 }
 
-Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k) {
+/// The terms at the clock of the constants but for power, and the energy of an SM at the full clock, as the time that
+/// it lasts at the power limit.
+struct AtClock {
+  Cost cost;
+  double energy = 0;
+};
+
+AtClock cost_at_clock(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k) {
   Cost cost;
   cost[Term::fill_drain] = k.launch_us;
-  if (p.m == 0 || p.n == 0 || p.batch == 0) return cost;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return {cost, 0};
   const int in_cluster = config::cluster_of(c).size();
   cost.resident = resident_ctas(in_cluster, std::max(sms, in_cluster));
   const Work w = work_of(p, c, cost.resident);
@@ -261,19 +270,34 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   // another's.
   const double exchanges = !w.streams ? 0 : w.even ? 1 : 2;
   cost[Term::sums] = sums_us(c, exchanges, w.splits, w.busiest, k);
-  if (w.streams) cost[Term::sums] += k.stream_cluster * std::log2(1.0 * in_cluster) * w.units * tile.total();
+  if (w.streams) cost[Term::sums] += k.stream_share * w.units * tile.total();
   cost[Term::memory] = memory_us(p, c, w, inside, w.busiest * tile.total(), k, cost);
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
   if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (w.busiest - 1) * k.single_us;
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
-  // The power limit reduces the clock until the dynamic power fits.
-  const double products = w.tiles * w.cut / sms * tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
-  const double power = (products + w.tiles * w.cut / sms * tile.loads * k.power_load) / cost.total();
-  cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
-  cost[Term::uncertainty] = uncertainty_of(c, swapped, k) * cost.total();
-  return cost;
+  const double products = tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
+  const double moved = tile.loads * k.power_load + tile.reads * k.power_read;
+  return {cost, w.tiles * w.cut / sms * (products + moved)};
+}
+
+/// The power limit reduces the clock until the energy of the launch at its voltage fits its time. Clocks then take
+/// longer, but latencies and rates of memory stay what they are, so that fewer stages suffice.
+Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k) {
+  AtClock full = cost_at_clock(p, c, swapped, sms, k);
+  const double at_full = full.cost.total();
+  double clock = 1, limited = at_full;
+  constexpr int kSteps = 3;  // each is exact where the time is all clocks
+  for (int i = 0; i < kSteps && full.energy > at_full; ++i) {
+    clock *= std::pow(limited / (full.energy * std::pow(clock, 1 / k.power_share - 1)), k.power_share);
+    CostConstants slow = k;
+    slow.ghz *= clock, slow.ring_clocks *= clock;
+    limited = cost_at_clock(p, c, swapped, sms, slow).cost.total();
+  }
+  full.cost[Term::power] = std::max(0.0, limited - at_full);
+  full.cost[Term::uncertainty] = uncertainty_of(c, swapped, k) * full.cost.total();
+  return full.cost;
 }
 
 }  // namespace

@@ -41,9 +41,10 @@ inline constexpr Fitted kFitted[] = {
     {"power_fp8", &CostConstants::power_fp8, 0, 4},
     {"power_16", &CostConstants::power_16, 0, 4},
     {"power_load", &CostConstants::power_load, 0, 4},
-    {"power_share", &CostConstants::power_share, 0.2, 1},
+    {"power_read", &CostConstants::power_read, 0, 8},
+    {"power_share", &CostConstants::power_share, 0.1, 1},
     {"exchange_us", &CostConstants::exchange_us, 0, 10},
-    {"stream_cluster", &CostConstants::stream_cluster, 0, 1},
+    {"stream_share", &CostConstants::stream_share, 0, 1},
     {"cluster_exchange_us", &CostConstants::cluster_exchange_us, 0, 5},
     {"dsmem_bytes_per_clock", &CostConstants::dsmem_bytes_per_clock, 4, 128},
     {"cluster_us", &CostConstants::cluster_us, 0, 2},
@@ -106,17 +107,19 @@ inline Cases half_of(const Cases& cases, std::size_t first) {
 }
 
 /// Returns the objective of a fit. The error alone does not suffice: two configs of similar times decide a choice, and
-/// the error does not see which of them is modelled as the faster. A choice counts as if it were random among configs
+/// the error does not see which of them is modelled as the faster. Choices weigh three times as much, and so do cases whose
+/// configs ran alone, because they are few. A choice counts as if it were random among configs
 /// within a few percent of the least modelled time, so that the objective has no steps and a tiny lead gains nothing.
 inline double objective_of(const Cases& cases, const CostConstants& k) {
-  constexpr double kHair = 0.02;
-  double sum = 0, weights = 0, loss = 0;
+  constexpr double kHair = 0.02, kChoices = 3;
+  double sum = 0, weights = 0, loss = 0, count = 0;
   std::vector<double> logs;
   for (const RecordedCase& one : cases) {
+    const double repeats = one.alone ? 3 : 1;
     logs.clear();
     for (const RecordedTime& r : one.times) {
       const Cost cost = select::cost_of(one.problem, r.config, kRecordedSms, k);
-      const double weight = std::pow(one.best() / r.us, 2), total = cost.total();
+      const double weight = repeats * std::pow(one.best() / r.us, 2), total = cost.total();
       sum += weight * std::pow(std::log((total - cost[select::Term::uncertainty]) / r.us), 2);
       weights += weight;
       logs.push_back(std::log(total));
@@ -127,9 +130,9 @@ inline double objective_of(const Cases& cases, const CostConstants& k) {
       const double lot = std::exp((least - logs[i]) / kHair);
       lots += lot, over += lot * std::log(one.times[i].us / one.best());
     }
-    loss += over / lots;
+    loss += repeats * over / lots, count += repeats;
   }
-  return std::sqrt(sum / weights) + loss / static_cast<double>(cases.size());
+  return std::sqrt(sum / weights) + kChoices * loss / count;
 }
 
 /// Returns the constants that match `cases` best.

@@ -33,15 +33,28 @@ Cases recorded() {
 
 TEST(CostModel, MeetsRecordedTimes) {
   const Cases cases = recorded();
-  ASSERT_GE(cases.size(), 418u);
+  ASSERT_GE(cases.size(), 293u);
   EXPECT_LT(ww::testing::error_of(cases, {}), 0.08);
 }
 
 /// Of the configs that ran, the model takes one within a tenth of the fastest in nearly all cases.
 TEST(CostModel, TakesOneNearTheBestThatRan) {
   const Cases cases = recorded();
-  EXPECT_GE(ww::testing::near_best(cases, {}), 414) << "of " << cases.size();
-  EXPECT_LT(ww::testing::loss_of(cases, {}), 1.012);
+  EXPECT_GE(ww::testing::near_best(cases, {}), 291) << "of " << cases.size();
+  EXPECT_LT(ww::testing::loss_of(cases, {}), 1.01);
+}
+
+/// Where power is the limit, a config's time is its energy, which configs that take turns share.
+TEST(CostModel, TakesTheBestAtThePowerLimit) {
+  int alone = 0;
+  for (const RecordedCase& one : recorded()) {
+    if (!one.alone || one.times.size() < 2) continue;
+    ++alone;
+    EXPECT_LT(ww::testing::taken(one, {}).us / one.best(), 1.03)
+        << one.problem.m << " x " << one.problem.n << " x " << one.problem.k << ": "
+        << to_text(ww::testing::taken(one, {}).config) << " and not " << to_text(one.times.front().config);
+  }
+  EXPECT_GE(alone, 20);
 }
 
 /// Constants fitted to the cases of every other problem do nearly as well in those that they have not seen.
@@ -51,7 +64,7 @@ TEST(CostModel, FitHoldsForCasesItHasNotSeen) {
     const CostConstants k = ww::testing::fit(ww::testing::half_of(cases, first), {}, 20);
     const Cases unseen = ww::testing::half_of(cases, 1 - first);
     EXPECT_LT(ww::testing::error_of(unseen, k), 0.09);
-    EXPECT_GE(ww::testing::near_best(unseen, k), 200) << "of " << unseen.size();
+    EXPECT_GE(ww::testing::near_best(unseen, k), 137) << "of " << unseen.size();
   }
 }
 
