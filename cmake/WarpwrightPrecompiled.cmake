@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# ww_precompiled_headers(<target>): the target uses precompiled standard and third-party headers, parsed once for the
+# ww_precompiled_headers(<target> [O1]): the target uses precompiled standard and third-party headers, parsed once for the
 # libraries and once, with GoogleTest, for the programs of the tests.
+# O1: the target's release build is compiled with -O1, and so is the header, because g++ 13 refuses a precompiled header of
+# another optimisation level (-O2 and above set -munroll-only-small-loops).
 # Parsing them takes 2 to 3 s of each of some 200 files (g++ 12). No header of ours is among them, so an edit rebuilds
 # no more than without, and a file that forgets one of ours does not compile.
 # They are off with a compiler launcher, because ccache needs CCACHE_SLOPPINESS=pch_defines,time_macros, which ./ww
@@ -14,6 +16,7 @@ endif()
 option(WARPWRIGHT_PRECOMPILED_HEADERS "Parse standard and third-party headers once" ${precompiled_default})
 
 function(ww_precompiled_headers target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "O1" "" "")
   if(NOT WARPWRIGHT_PRECOMPILED_HEADERS)
     return()
   endif()
@@ -32,6 +35,9 @@ function(ww_precompiled_headers target)
     list(APPEND libraries GTest::gtest)
     list(APPEND headers <gtest/gtest.h>)
   endif()
+  if(ARG_O1)
+    string(APPEND owner _o1)
+  endif()
   if(NOT TARGET ${owner})
     file(CONFIGURE OUTPUT ${empty} CONTENT "int main() {}\n")
     if(type STREQUAL EXECUTABLE)
@@ -40,6 +46,9 @@ function(ww_precompiled_headers target)
       add_library(${owner} OBJECT ${empty})
     endif()
     ww_common_flags(${owner})
+    if(ARG_O1)
+      target_compile_options(${owner} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     target_link_libraries(${owner} PRIVATE ${libraries})
     target_precompile_headers(${owner} PRIVATE ${headers})
   endif()

@@ -8,6 +8,7 @@
 // kernels.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>

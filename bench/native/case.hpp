@@ -2,6 +2,7 @@
 // The cases of a benchmark: sizes from the flags or from a case file, with other libraries' times where a file has any.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 // The data of a benchmark: sets of operands over which calls rotate, and a spot check of results. Scales are near 1.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>

@@ -3,6 +3,8 @@
 // three classes of rows.
 #pragma once
 
+#include <cstdint>
+
 #include "bench/native/case.hpp"
 
 namespace ww::bench {

@@ -2,6 +2,7 @@
 // What the handles of the C interface stand for.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

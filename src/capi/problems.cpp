@@ -230,7 +230,9 @@ PlanKey key_of_text(const char* text) {
 struct ProblemTexts {
   PlanKey epilogue, expected_sizes;
 };
-ProblemTexts take_texts(ww_gemm_problem& problem) { return {key_of_text(std::exchange(problem.epilogue, nullptr)), {}}; }
+ProblemTexts take_texts(ww_gemm_problem& problem) {
+  return {key_of_text(std::exchange(problem.epilogue, nullptr)), {}};
+}
 ProblemTexts take_texts(ww_grouped_problem& problem) {
   return {key_of_text(std::exchange(problem.epilogue, nullptr)),
           key_of_text(std::exchange(problem.expected_sizes, nullptr))};

@@ -3,6 +3,7 @@
 // not compile when a struct gains a member that is not sent.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "check/messages.hpp"

@@ -4,6 +4,7 @@
 // One function describes each struct for both directions, so writer and reader cannot disagree.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>

@@ -2,6 +2,7 @@
 // The epilogue flags that dense and grouped products share: the tree, its scalars and the files of its operands.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "cli/request.hpp"

@@ -2,6 +2,7 @@
 // Formats statistics and verdicts for the verbs that run an operation once.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/report.hpp"

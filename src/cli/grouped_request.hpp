@@ -3,6 +3,8 @@
 // then G and the groups, then the shape of every array against them.
 #pragma once
 
+#include <cstdint>
+
 #include "cli/epilogue_request.hpp"
 #include "cli/request.hpp"
 #include "reference/group_layout.hpp"

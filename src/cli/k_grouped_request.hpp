@@ -2,6 +2,8 @@
 // The flags of a product with groups of K as a problem and the groups' arrays.
 #pragma once
 
+#include <cstdint>
+
 #include "cli/request.hpp"
 #include "reference/group_layout.hpp"
 #include "warpwright/host/k_grouped.hpp"

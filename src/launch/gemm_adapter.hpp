@@ -4,6 +4,8 @@
 // runs did, and launches. The problem was validated before (ops/); run() checks only what depends on pointers.
 #pragma once
 
+#include <cstdint>
+
 #include "launch/epilogue_adapter.hpp"
 #include "launch/k_group_maps.hpp"
 #include "launch/map_cache.hpp"

@@ -5,6 +5,8 @@
 // captured in a graph.
 #pragma once
 
+#include <cstdint>
+
 #include "launch/epilogue_adapter.hpp"
 #include "launch/map_cache.hpp"
 #include "launch/operand_overlap.hpp"

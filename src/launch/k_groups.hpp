@@ -2,6 +2,8 @@
 // Groups of K: their properties in a problem, the arrays of a launch, and the memory that those take.
 #pragma once
 
+#include <cstdint>
+
 #include "launch/epilogue_adapter.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 

@@ -2,6 +2,8 @@
 // Kernel, grid and arguments of kernel/microscale.hpp.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/backend.hpp"
 #include "warpwright/config/microscale_arguments.hpp"
 #include "warpwright/host/microscale.hpp"

@@ -2,6 +2,8 @@
 // Operands of every adapter: checks of pointers, sizes of memory, descriptions for TMA.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/backend.hpp"
 #include "warpwright/config/gemm_config.hpp"
 #include "warpwright/core/meta.hpp"

@@ -3,6 +3,8 @@
 // interleave, such as column ranges of rows with one pitch; these are told apart from an overlap.
 #pragma once
 
+#include <cstdint>
+
 #include "warpwright/host/result.hpp"
 
 namespace ww::adapters {

@@ -5,6 +5,8 @@
 // the chip.
 #pragma once
 
+#include <cstdint>
+
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/grouped.hpp"
 

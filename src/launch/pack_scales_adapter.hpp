@@ -2,6 +2,8 @@
 // Kernel, grid and arguments of kernel/pack_scales.hpp.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/backend.hpp"
 #include "warpwright/config/pack_scales_arguments.hpp"
 #include "warpwright/host/pack_scales.hpp"

@@ -3,6 +3,8 @@
 // FP8, bytes and scales are copied.
 #pragma once
 
+#include <cstdint>
+
 #include "launch/k_groups.hpp"
 #include "launch/operand_overlap.hpp"
 #include "runtime/backend.hpp"

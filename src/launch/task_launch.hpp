@@ -2,6 +2,8 @@
 // The launch of a kernel without a config, a cast, a transpose or a packing of scales, whose CTAs share out tasks.
 #pragma once
 
+#include <cstdint>
+
 #include "launch/overlap.hpp"
 #include "runtime/backend.hpp"
 

@@ -2,6 +2,8 @@
 // How many rows the operands of a dense product have in memory, and how a batch of them is packed.
 #pragma once
 
+#include <cstdint>
+
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 

@@ -2,6 +2,8 @@
 // The tensors that an epilogue tree names: read from files or generated from the seed, copied to a device and back.
 #pragma once
 
+#include <cstdint>
+
 #include "io/array_file.hpp"
 #include "reference/verify_epilogue.hpp"
 

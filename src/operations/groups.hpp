@@ -2,6 +2,8 @@
 // The groups of a product as a caller describes them, as the arrays that a device reads, and as flags of the program.
 #pragma once
 
+#include <cstdint>
+
 #include "operations/operation.hpp"
 
 namespace ww::operations {

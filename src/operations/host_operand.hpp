@@ -2,6 +2,7 @@
 // Operands on the host, from files or from the seed, and on the device; memory is asked for before it is taken.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -3,6 +3,8 @@
 // validates, chooses, and validates the result. Compiles nothing.
 #pragma once
 
+#include <cstdint>
+
 #include "launch/k_groups.hpp"
 #include "ops/gemm_choice.hpp"
 #include "select/grouped_ranking.hpp"

@@ -130,8 +130,9 @@ Result<void> check_expected_sizes(const GroupedProblem& p) {
   for (std::size_t g = 0; g < sizes.size(); ++g) {
     if (sizes[g] < 0 || sizes[g] > left)
       return failure(ErrorCode::invalid, fmt::format("expected_sizes[{}]", g),
-                     p.encoding == GroupEncoding::masked ? fmt::format("0 to {}, the rows of a group", p.rows)
-                                                         : fmt::format("0 to {}, the rows that are left of {}", left, p.rows),
+                     p.encoding == GroupEncoding::masked
+                         ? fmt::format("0 to {}, the rows of a group", p.rows)
+                         : fmt::format("0 to {}, the rows that are left of {}", left, p.rows),
                      fmt::format("{}", sizes[g]));
     if (p.encoding != GroupEncoding::masked) left -= sizes[g];
   }

@@ -3,6 +3,8 @@
 // the device and never read here; the kernels cut them to the rows that exist.
 #pragma once
 
+#include <cstdint>
+
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
 

@@ -3,6 +3,7 @@
 // names the argument, what was expected and what it got.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "select/machine_rates.hpp"

@@ -2,6 +2,8 @@
 // Conversions of mx and nv scales between rows, one byte for each scale, and the chunks that kernels read.
 #pragma once
 
+#include <cstdint>
+
 #include "reference/group_layout.hpp"
 #include "reference/matrix.hpp"
 #include "warpwright/core/scale_chunks.hpp"

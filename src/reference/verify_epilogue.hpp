@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "reference/epilogue_bounds.hpp"
 #include "reference/verify.hpp"

@@ -2,6 +2,8 @@
 // The limits of a launch, which every device checks before anything runs, on either executor.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/backend.hpp"
 #include "warpwright/core/machine.hpp"
 

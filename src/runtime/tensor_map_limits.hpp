@@ -4,6 +4,7 @@
 // The backend encodes.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "runtime/backend.hpp"

@@ -2,6 +2,7 @@
 // The finite list of configs for grouped products, and the choice for one problem.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "warpwright/config/gemm_config.hpp"

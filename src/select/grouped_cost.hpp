@@ -4,6 +4,7 @@
 // its k-blocks and its epilogue, a launch takes the tiles of its busiest SM beside L2 and HBM.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 

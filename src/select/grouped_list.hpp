@@ -3,6 +3,7 @@
 // depends on: types, recipe, layout, epilogue, and the capacity of its tables.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "warpwright/config/gemm_config.hpp"

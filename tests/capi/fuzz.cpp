@@ -181,7 +181,8 @@ class Fuzzer {
     p.zero_outside = chance(3);
     if (chance(4)) p.b_major = WW_MAJOR_MN;
     if (chance(8)) p.epilogue = epilogue_text();
-    if (chance(6)) p.expected_sizes = any_of<const char*>({"0", "1", "1,0,2", "99999999999999999999", "1,,2", "-1", ""});
+    if (chance(6))
+      p.expected_sizes = any_of<const char*>({"0", "1", "1,0,2", "99999999999999999999", "1,,2", "-1", ""});
     return p;
   }
   ww_k_grouped_problem make(const ww_k_grouped_problem*) {

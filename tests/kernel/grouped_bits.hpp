@@ -2,6 +2,8 @@
 // Grouped problems of the kernel tests, and the comparison of D, bit for bit, with the dense plan on each group.
 #pragma once
 
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
 #include "problems/grouped_problem.hpp"

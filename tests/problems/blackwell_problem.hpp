@@ -4,6 +4,8 @@
 // kernel, because compiling is most of the time.
 #pragma once
 
+#include <cstdint>
+
 #include "k_cuts.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"

@@ -3,6 +3,8 @@
 // reference, which shares the tensor core's arithmetic with the emulator, cannot check this.
 #pragma once
 
+#include <cstdint>
+
 #include "random_grouped.hpp"
 #include "reference/scale_chunks.hpp"
 #include "reference/verify.hpp"

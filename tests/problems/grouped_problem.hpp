@@ -4,6 +4,7 @@
 // every bit.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 

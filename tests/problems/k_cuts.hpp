@@ -3,6 +3,8 @@
 // reference's half of split-K and stream-K. It shares no code with the schedulers.
 #pragma once
 
+#include <cstdint>
+
 #include "random_problem.hpp"
 #include "warpwright/config/swap_ab.hpp"
 

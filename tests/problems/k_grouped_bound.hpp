@@ -3,6 +3,8 @@
 // FP64. The exact reference, which shares the tensor core's arithmetic with the emulator, cannot check this.
 #pragma once
 
+#include <cstdint>
+
 #include "grouped_bound.hpp"
 #include "random_k_grouped.hpp"
 #include "reference/verify_epilogue.hpp"

@@ -4,6 +4,7 @@
 // src/reference.
 #pragma once
 
+#include <cstdint>
 #include <random>
 #include <vector>
 

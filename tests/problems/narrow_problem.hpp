@@ -4,6 +4,8 @@
 // share a kernel.
 #pragma once
 
+#include <cstdint>
+
 #include "blackwell_problem.hpp"
 
 namespace ww::testing {

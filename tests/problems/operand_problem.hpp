@@ -3,6 +3,8 @@
 // MN-major 16-bit types, batches with matrices of their own or shared. A problem is a function of its number.
 #pragma once
 
+#include <cstdint>
+
 #include "random_problem.hpp"
 
 namespace ww::testing {

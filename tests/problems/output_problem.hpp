@@ -3,6 +3,8 @@
 // stored columns. A problem is a function of its number; few kernels serve many.
 #pragma once
 
+#include <cstdint>
+
 #include "random_problem.hpp"
 
 namespace ww::testing {

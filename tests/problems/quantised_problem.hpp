@@ -4,6 +4,8 @@
 // come first, then groups of rows. Ten numbers in a row share a kernel.
 #pragma once
 
+#include <cstdint>
+
 #include "blackwell_problem.hpp"
 #include "k_grouped_bound.hpp"
 #include "reference/microscale.hpp"

@@ -4,6 +4,8 @@
 // zero on request. Rows of A outside every group hold NaN, which must not reach a row of D of any group.
 #pragma once
 
+#include <cstdint>
+
 #include "k_cuts.hpp"
 #include "random_problem.hpp"
 #include "warpwright/config/group_encoding.hpp"

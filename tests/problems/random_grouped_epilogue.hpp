@@ -4,6 +4,8 @@
 // Problems of one number modulo kGroupedEpilogueKinds share their kernel, because compiling is most of the time.
 #pragma once
 
+#include <cstdint>
+
 #include "grouped_bound.hpp"
 #include "random_epilogue.hpp"
 

@@ -4,6 +4,8 @@
 // Rows of A and B in no group hold NaN, and so do scales of no group, so that a read beyond a group's end shows.
 #pragma once
 
+#include <cstdint>
+
 #include "random_grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
 

@@ -4,6 +4,8 @@
 // many.
 #pragma once
 
+#include <cstdint>
+
 #include "random_problem.hpp"
 
 namespace ww::testing {

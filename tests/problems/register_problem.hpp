@@ -3,6 +3,8 @@
 // with several MMA_M blocks, clusters, both schedules with roles, batches. A problem is a function of its number.
 #pragma once
 
+#include <cstdint>
+
 #include "random_problem.hpp"
 
 namespace ww::testing {

@@ -5,6 +5,8 @@
 // Scales in no group, and those that pad a group to 128 rows, are NaN: reads of another group's scales show.
 #pragma once
 
+#include <cstdint>
+
 #include "random_k_grouped.hpp"
 #include "warpwright/config/faults.hpp"
 

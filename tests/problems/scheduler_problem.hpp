@@ -3,6 +3,8 @@
 // runs on (stream-K's sums depend on it), are functions of its number.
 #pragma once
 
+#include <cstdint>
+
 #include "k_cuts.hpp"
 
 namespace ww::testing {

@@ -3,6 +3,8 @@
 // gaps between rows. A problem is a function of its number; few kernels serve many.
 #pragma once
 
+#include <cstdint>
+
 #include "k_cuts.hpp"
 
 namespace ww::testing {

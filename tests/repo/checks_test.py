@@ -227,6 +227,12 @@ class Style(Planted):
         self.write("src/a.cpp", HEAD + "int x;\n" * 598)
         self.assert_found(style.check, "got 601")
 
+    def test_sized_integers_need_their_header(self):
+        self.write("src/a.hpp", HEAD + "inline std::uint32_t a() { return 0; }\n")
+        self.assert_found(style.check, "std::uint32_t without #include <cstdint>", 4)
+        self.write("src/a.hpp", HEAD + "#include <cstdint>\ninline std::uint32_t a() { return 0; }\n")
+        self.assertEqual(style.check(self.root), [])
+
     def test_white_space(self):
         self.write("src/a.cpp", HEAD + "int x; \n")
         self.assert_found(style.check, "white space", 4)

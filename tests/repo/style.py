@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of text: licence line first, `#pragma once`, at most 600 lines a file, clean white space, no notes to oneself,
-no path of somebody's machine, and no link in a document to a file that is not there."""
+no path of somebody's machine, no link in a document to a file that is not there, and <cstdint> in every header with a
+std::uint32_t or the like (the standard headers of g++ 12 bring it along, those of g++ 13 do not)."""
 import pathlib
 import re
 from typing import List
@@ -12,6 +13,7 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 # spelled in two pieces, so that this file does not find itself
 NOTES = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b(?!\([^)\s][^)]*\))")
 PLACES = re.compile(r"(?<![\w.~*-])/(ho" r"me|ro" r"ot|Us" r"ers|wo" r"rk|mn" r"t)/|/tmp/bu" r"ild")
+SIZED = re.compile(r"\bstd::u?int(?:\d+|ptr|max)_t\b")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -50,6 +52,9 @@ def check_file(root: pathlib.Path, path: pathlib.Path) -> List[tree.Finding]:
         findings.append(tree.Finding(path, MAX_LINES + 1, f"expected at most {MAX_LINES} lines, got {len(lines) - 1}"))
     if text and not text.endswith("\n") and path.suffix != ".json":
         findings.append(tree.Finding(path, len(lines), "no newline at the end of the file"))
+    sized = SIZED.search(text) if path.suffix == ".hpp" else None
+    if sized and "#include <cstdint>" not in lines:
+        findings.append(tree.Finding(path, text[:sized.start()].count("\n") + 1, f"{sized.group(0)} without #include <cstdint>"))
     for number, line in enumerate(lines, 1):
         message = check_line(line)
         if message and not (path.suffix == ".md" and "white space" in message):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -107,8 +108,8 @@ inline Cases half_of(const Cases& cases, std::size_t first) {
 }
 
 /// Returns the objective of a fit. The error alone does not suffice: two configs of similar times decide a choice, and
-/// the error does not see which of them is modelled as the faster. Choices weigh three times as much, and so do cases whose
-/// configs ran alone, because they are few. A choice counts as if it were random among configs
+/// the error does not see which of them is modelled as the faster. Choices weigh three times as much,
+/// and so do cases whose configs ran alone, because they are few. A choice counts as if it were random among configs
 /// within a few percent of the least modelled time, so that the objective has no steps and a tiny lead gains nothing.
 inline double objective_of(const Cases& cases, const CostConstants& k) {
   constexpr double kHair = 0.02, kChoices = 3;

@@ -23,8 +23,9 @@ namespace wwpy {
   X(batch_invariant, "grka") X(workspace_limit, "grka") X(device, "grkqsta") X(stream, "grkpqsta")                    \
   X(scale_type, "grka") X(offsets, "rkp") X(indptr, "rkpq") X(starts, "rkpq") X(counts, "rkpq")                       \
   X(row_ids, "rkpq") X(masked, "rkp") X(alignment, "rkq") X(zero_outside, "r") X(expected_sizes, "r")                 \
-  X(accumulate, "k") X(packing, "kq") X(status, "rkpq") X(x, "q") X(w, "st") X(scales, "t") X(out_t, "qs") X(out_scales_t, "qs")         \
-  X(rows, "qs") X(transpose, "qs") X(offs, "q") X(align, "q") X(dtype, "qst") X(x_dtype, "q") X(w_dtype, "s")         \
+  X(accumulate, "k") X(packing, "kq") X(status, "rkpq") X(x, "q") X(w, "st") X(scales, "t") X(out_t, "qs")            \
+  X(out_scales_t, "qs") X(rows, "qs") X(transpose, "qs") X(offs, "q") X(align, "q") X(dtype, "qst") X(x_dtype, "q")   \
+  X(w_dtype, "s")                                                                                                     \
   X(power_of_two, "qs") X(min_amax, "qs") X(mn_major, "q") X(padded_ends, "q") X(m, "a") X(n, "a") X(k, "a")          \
   X(lda, "a") X(ldb, "a") X(ldd, "a") X(a_major, "a") X(b_major, "a") X(out_layout, "a")
 

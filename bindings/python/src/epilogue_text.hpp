@@ -3,6 +3,8 @@
 // the tensors, and the text that the library gets has them ("acc+bias:bf16"). Texts are analysed once.
 #pragma once
 
+#include <cstdint>
+
 #include "arguments.hpp"
 #include "dtype.hpp"
 #include "warpwright/warpwright.h"

@@ -3,6 +3,8 @@
 // and the output that the caller's framework allocates.
 #pragma once
 
+#include <cstdint>
+
 #include "request.hpp"
 
 namespace wwpy {

@@ -99,9 +99,9 @@ PyMethodDef method(const char* name, Fast function, const char* document) {
 #define WWPY_GROUPS \
   "offsets=None, indptr=None, starts=None, counts=None, row_ids=None, masked=None, alignment=1, status=None"
 #define WWPY_GEMM "(a, b, *, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_EPILOGUE ", " WWPY_OPTIONS ")\n--\n\n"
-#define WWPY_GROUPED                                                                                                 \
-  "(a, b, *, " WWPY_GROUPS ", zero_outside=False, expected_sizes=None, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_EPILOGUE ", " WWPY_OPTIONS \
-  ")\n--\n\n"
+#define WWPY_GROUPED                                                                                 \
+  "(a, b, *, " WWPY_GROUPS ", zero_outside=False, expected_sizes=None, " WWPY_TYPES ", " WWPY_SCALES \
+  ", " WWPY_EPILOGUE ", " WWPY_OPTIONS ")\n--\n\n"
 #define WWPY_K_GROUPED                                                                                                \
   "(a, b, *, " WWPY_GROUPS ", packing=None, accumulate=False, c=None, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_OPTIONS \
   ")\n--\n\n"
@@ -169,9 +169,12 @@ constexpr const char* kGrouped =
     "  row_ids          (M): the group of each row, -1 for none\n"
     "  masked           (groups): rows used of each block of a (groups, Mmax, K)\n"
     "They are read when the kernel runs, never by the host. Rows outside every group are left alone, or zeroed with\n"
-    "zero_outside. expected_sizes are the rows that the groups are likely to have, for the choice of a config alone: a\n"
-    "number for each group or one for all, as integers or as text, \"340,377,12\"; a run may have other sizes. Without them\n"
-    "rows are taken to be spread evenly, and masked groups to be half full. status is one int32 into which bits about inconsistent groups are ORed. The rest is as in gemm();\n"
+    "zero_outside. expected_sizes are the rows that the groups are likely to have, for the choice of a config alone: "
+    "a\n"
+    "number for each group or one for all, as integers or as text, \"340,377,12\"; a run may have other sizes. Without "
+    "them\n"
+    "rows are taken to be spread evenly, and masked groups to be half full. status is one int32 into which bits about "
+    "inconsistent groups are ORed. The rest is as in gemm();\n"
     "scale_b has the groups in front.";
 constexpr const char* kKGrouped =
     "k_grouped_gemm" WWPY_K_GROUPED

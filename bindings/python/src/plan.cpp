@@ -88,8 +88,8 @@ void plan_dealloc(PyObject* self) {
   delete plan->request;
   // A graph that holds a workspace also needs the device, whose closing would free it.
   if (plan->captured) Py_XINCREF(plan->device);
-  for (PyObject* const owned : {plan->device, plan->config, plan->epilogue_words, plan->epilogue_given,
-                                plan->expected_sizes})
+  for (PyObject* const owned :
+       {plan->device, plan->config, plan->epilogue_words, plan->epilogue_given, plan->expected_sizes})
     Py_XDECREF(owned);
   PyTypeObject* const type = Py_TYPE(self);
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);

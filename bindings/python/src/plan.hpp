@@ -22,7 +22,7 @@ struct Workspace {
 struct PlanObject {
   PyObject_HEAD ww_plan handle;
   Request* request;
-  PyObject* device;                                    // owned
+  PyObject* device;                                                     // owned
   PyObject *config, *epilogue_words, *epilogue_given, *expected_sizes;  // owned or null: what the request points to
   std::size_t workspace_bytes;
   std::vector<Workspace>* workspaces;

@@ -3,6 +3,7 @@
 // requests are equal bytes. Texts are interned Python strings, so that equal texts have one address.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 
@@ -77,9 +78,9 @@ struct Work {
   Tensor a, b, out, scale_a, scale_b;
   Ref out_object, kept[16];  // what holds the memory of further tensors
   int kept_count = 0;
-  bool allocated = false;                      // the output was not the caller's
+  bool allocated = false;                                      // the output was not the caller's
   Ref config, epilogue_words, epilogue_given, expected_sizes;  // interned
-  std::unique_ptr<EpilogueWork> epilogue;      // null: there is none
+  std::unique_ptr<EpilogueWork> epilogue;                      // null: there is none
   Operands operands;
   void* stream = nullptr;
 

@@ -3,6 +3,8 @@
 // past the dispatcher, and lazy negation. torch is never imported here: without it there are no tensors of its own.
 #pragma once
 
+#include <cstdint>
+
 #include "arguments.hpp"
 
 namespace wwpy {

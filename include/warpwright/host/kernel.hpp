@@ -6,6 +6,7 @@
 // examples/01_one_tma_load.cpp and those after it are whole programs; docs/checking-kernels.md checks such a kernel.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
