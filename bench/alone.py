@@ -22,16 +22,18 @@ SM_CLOCK = 1           # NVML_CLOCK_SM
 
 
 class Meter:
-    """Energy counter and SM clock of the first GPU by NVML; each reads as None where there is none."""
+    """Energy counter and SM clock of the current GPU of torch by NVML; each reads as None where there is none."""
 
     def __init__(self) -> None:
         self.nvml: Any = None
         self.handle = ctypes.c_void_p()
         try:
             nvml = ctypes.CDLL("libnvidia-ml.so.1")
-            if nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.handle)) == 0:
+            # By its UUID, because CUDA may number the GPUs otherwise than NVML, and show few of them.
+            uuid = f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}".encode()
+            if nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(self.handle)) == 0:
                 self.nvml = nvml
-        except (OSError, AttributeError):
+        except (OSError, AttributeError, RuntimeError, AssertionError):
             pass
 
     def joules(self) -> Optional[Tuple[float, float]]:

@@ -13,6 +13,7 @@
 #include "config/config_text.hpp"
 #include "io/file.hpp"
 #include "measure/timing.hpp"
+#include "ops/operand_checks.hpp"
 #include "ops/gemm_choice.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/group_choice.hpp"
@@ -43,7 +44,8 @@ Result<tuning::Problem> problem_of(const CheckTarget& target, Arch arch) {
     return ops::tuning_problem(problem, arch);
   }
   const auto& check = std::get<KGroupedCheck>(target);
-  WW_TRY(const ops::KGroupedDecision decision, ops::decide(check.problem, check.options));
+  WW_TRY(const GemmOptions options, ops::for_arch(check.options, arch));
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(check.problem, options));
   return ops::tuning_problem(decision.batch, check.problem, arch);
 }
 
@@ -136,7 +138,7 @@ std::vector<Variant> variants_of(const Job& job) {
 struct Progress {
   Outcome outcome;
   List cases;
-  int measured = 0, known = 0, failed = 0, left = 0;
+  int measured = 0, known = 0, failed = 0, left = 0, limited = 0;
   std::optional<Error> first_error;
 
   void say(const TuneOptions& options, const std::string& line) {
@@ -174,6 +176,12 @@ Result<void> measure(Session& session, const Job& job, File& file, const TuneOpt
   return file.add(std::move(line));
 }
 
+/// From so many operations on, a GPU runs at its power limit, where turns do not tell configs apart (docs/selection.md).
+constexpr double kPowerLimited = 1e11;
+bool is_at_power_limit(const Session& session, const BenchCase& bench_case) {
+  return !session.device.info().emulated && bench_case.flops() >= kPowerLimited;
+}
+
 /// Measures or lists one case, unless the file has it.
 Result<void> treat(Session& session, const BenchCase& bench_case, File& file, const TuneOptions& options,
                    Progress& progress) {
@@ -181,6 +189,12 @@ Result<void> treat(Session& session, const BenchCase& bench_case, File& file, co
   if (file.has(job.problem)) {
     ++progress.known;
     progress.say(options, job.title + ": the file has it");
+    return {};
+  }
+  if (is_at_power_limit(session, bench_case)) {
+    progress.say(options,
+                 job.title + ": not measured, because configs that take turns at the power limit share a clock");
+    ++progress.limited;
     return {};
   }
   if (options.dry_run) list_job(job, options, progress);
@@ -211,6 +225,8 @@ Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
       progress.say(options, done.error().message);
     }
   }
+  if (progress.limited > 0)
+    progress.outcome.text += fmt::format("{} at the power limit, not measured\n", progress.limited);
   if (progress.measured + progress.known == 0 && progress.first_error) return failure(*progress.first_error);
   const bool emulated = session.device.info().emulated;
   progress.outcome.text +=
@@ -224,7 +240,8 @@ Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
                            {"measured", progress.measured},
                            {"known", progress.known},
                            {"failed", progress.failed},
-                           {"without_time", progress.left}};
+                           {"without_time", progress.left},
+                           {"at_power_limit", progress.limited}};
   return std::move(progress.outcome);
 }
 

@@ -53,6 +53,11 @@ where compiled kernels are kept
 .B WARPWRIGHT_PACK_DIR
 a folder of packs of precompiled kernels, asked before those that are installed
 .TP
+.B WARPWRIGHT_TUNING
+a file of measurements by
+.B warpwright tune
+that auto follows; none: no file
+.TP
 .B WARPWRIGHT_JIT
 .BR on ,
 .B off

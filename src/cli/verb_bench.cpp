@@ -193,6 +193,9 @@ Result<Outcome> tune(const Suite& suite, const Result<BenchOptions>& options, co
   how.bench.device_options.tuning = kNoTuning;
   if (!flags.tuning || flags.tuning->empty())
     return failure(ErrorCode::invalid, "--tuning", "the file to write", flags.tuning ? quoted("") : "nothing");
+  if (*flags.tuning == kNoTuning)
+    return failure(ErrorCode::invalid, "--tuning", "a file, because this name means none to what reads it",
+                   quoted(*flags.tuning));
   how.file = *flags.tuning;
   if (!flags.dry_run) WW_CHECK(check_writable(*flags.tuning, "--tuning"));
   for (const auto& [flag, argument, least, count] :

@@ -129,6 +129,9 @@ Result<Outcome> prepare_cases(const std::string& title, const std::vector<Prepar
         fmt::format("nothing beside --pack and --list, which are for an H200, or a B200 with --config arch={}",
                     name_of(Arch::sm100)),
         *flags.device);
+  if (flags.tuning && (flags.pack || flags.list))
+    return failure(ErrorCode::invalid, "--tuning", "nothing beside --pack and --list, which open no device",
+                   quoted(*flags.tuning));
   if (flags.pack && flags.list) return failure(ErrorCode::invalid, "--list", "nothing beside --pack", *flags.list);
   PrepareOptions options;
   if (flags.jobs) {

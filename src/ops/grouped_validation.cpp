@@ -118,7 +118,8 @@ Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
   return {};
 }
 
-/// The sizes only guide the choice, but sizes that no run can have are an error of the caller's.
+/// The sizes only guide the choice, but sizes that no run can have are an error of the caller's. One number alone may
+/// be a bound of every group, so that it is held against all rows and not against the rows of each.
 Result<void> check_expected_sizes(const GroupedProblem& p) {
   const std::vector<std::int64_t>& sizes = p.expected_sizes;
   if (sizes.empty()) return {};

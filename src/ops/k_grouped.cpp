@@ -3,6 +3,8 @@
 // checks that only groups need follow, and the dense adapter launches it.
 #include "warpwright/host/k_grouped.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "config/config_text.hpp"
@@ -135,6 +137,10 @@ std::vector<GemmConfig> ops::k_grouped_configs(const GemmProblem& batch, KPackin
       if (options.config.arch == Arch::sm100 && tile_m == 128 && cluster_m == 2) requested.sm100.pair = true;
       configs.push_back(select::choose_k_grouped(batch, requested));
     }
+  GemmConfig open = options.config;  // what auto takes without measurements is one of them
+  open.k_groups.packing = packing;
+  const GemmConfig chosen = select::choose_k_grouped(batch, open);
+  if (std::find(configs.begin(), configs.end(), chosen) == configs.end()) configs.push_back(chosen);
   return configs;
 }
 

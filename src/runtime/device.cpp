@@ -63,8 +63,10 @@ Result<Device> Device::open(std::string_view name, DeviceOptions options) {
   const char* named = std::getenv("WARPWRIGHT_TUNING");
   const std::filesystem::path file = options.tuning.empty() && named != nullptr ? named : options.tuning;
   if (!file.empty() && file != kNoTuning) {
-    WW_TRY(std::shared_ptr<const tuning::Table> table, tuning::Table::open(file, runtime::place_of(backend->info())));
-    backend->set_tuning(std::move(table));
+    Result<std::shared_ptr<const tuning::Table>> table = tuning::Table::open(file, runtime::place_of(backend->info()));
+    if (!table && options.tuning.empty()) return failure(with_argument(table.error(), "WARPWRIGHT_TUNING"));
+    if (!table) return failure(table.error());
+    backend->set_tuning(std::move(*table));
   }
   return Device(std::move(backend));
 }

@@ -54,7 +54,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   const double loads =
       (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
-  // One stage is read while the others are being loaded.
+  // A stage is in use from the start of its load to the end of its products.
   const double slowest = std::max(busy, (busy + k.ring_clocks) / c.sm90.stages);
   const bool pingpong = config::tiles_in_flight(c) > 1, roles = config::has_roles(c);
 

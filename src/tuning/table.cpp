@@ -2,7 +2,9 @@
 // Reads, writes and searches tuning files.
 #include "tuning/table.hpp"
 
+#include <climits>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -90,6 +92,9 @@ Result<Line> parse(const std::string& text, const std::string& where) {
   line.config = members.text("config"), line.us = members.time("us");
   line.times = members.times("times"), line.date = members.text("date");
   if (members.error()) return failure(*members.error());
+  if (const std::int64_t sms = members.size("sms"); sms > INT_MAX)
+    return failure(ErrorCode::invalid, "tuning", fmt::format("member sms of at most {} in {}", INT_MAX, where),
+                   fmt::format("{}", sms));
   return line;
 }
 
@@ -135,8 +140,11 @@ std::string staleness(const Place& line, const Place& place) {
 }
 
 Result<std::vector<FileLine>> read_lines(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none))  // a FIFO would block, and a device need not end
+    return failure(ErrorCode::invalid, "tuning", "a regular file, as `warpwright tune` writes it", path.string());
   std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path))
+  if (!file)
     return failure(ErrorCode::invalid, "tuning", "a readable file, as `warpwright tune` writes it", path.string());
   std::vector<FileLine> lines;
   std::string text;
@@ -176,7 +184,7 @@ const Table::Entry* Table::find(const Problem& problem) const {
   const std::int64_t extent = extent_of(problem);
   const Entry* best = nullptr;
   for (const Entry& entry : found->second) {
-    if (entry.extent < extent || 4 * (entry.extent - extent) > extent) continue;
+    if (entry.extent < extent || entry.extent - extent > extent / 4) continue;
     const bool better = best == nullptr || (entry.stale.empty() && !best->stale.empty()) ||
                         (entry.stale.empty() == best->stale.empty() && entry.extent <= best->extent);
     if (better) best = &entry;

@@ -26,7 +26,7 @@ TEST(Choose, SuitsTheProblem) {
   EXPECT_EQ(choose(problem(64, 24576, 1536), {}).tile.m, 64) << "no more rows than there are";
   EXPECT_EQ(choose(problem(4096, 2112, 7168), {}).tile.m, 192) << "22 rows of tiles: three waves instead of five";
   const int columns = ceil_div(2112, choose(problem(4096, 2112, 7168, Scale::tensor), {}).tile.n);
-  EXPECT_TRUE(columns == 11 || columns == 12) << columns << " columns of tiles instead of three waves";
+  EXPECT_TRUE(columns == 11 || columns == 12) << columns << " columns; 11 and 12 are three waves of 132 tiles";
   EXPECT_FALSE(is_batch_invariant(choose(problem(64, 2112, 7168), {}))) << "33 tiles of 56 k-blocks for 132 SMs";
   EXPECT_FALSE(is_batch_invariant(choose(problem(256, 256, 65536), {}))) << "few tiles, long K";
 }

@@ -84,16 +84,19 @@ bool read_expected_sizes(Work& work, ww_grouped_problem& problem) {
     return intern_text(Argument::expected_sizes, text, work.expected_sizes, problem.expected_sizes);
   };
   if (PyUnicode_Check(given)) return read(given);
-  const Ref list(PyIndex_Check(given) ? PyList_New(0) : PySequence_List(given));
-  if (list && PyIndex_Check(given) && PyList_Append(list.get(), given) != 0) return false;
   std::string text;
-  for (Py_ssize_t i = 0; list && i < PyList_Size(list.get()); ++i) {
-    const Ref index(PyNumber_Index(PyList_GetItem(list.get(), i)));
+  const auto add = [&](PyObject* number) {
+    const Ref index(PyNumber_Index(number));
     const long long rows = index ? PyLong_AsLongLong(index.get()) : -1;
-    if (PyErr_Occurred() != nullptr) break;
     text += (text.empty() ? "" : ",") + std::to_string(rows);
-  }
-  if (!list || PyErr_Occurred() != nullptr)
+    return PyErr_Occurred() == nullptr;
+  };
+  // An array is a sequence and may also be an index, so that the list is tried first.
+  const Ref list(PySequence_Check(given) ? PySequence_List(given) : nullptr);
+  PyErr_Clear();
+  bool good = list || add(given);
+  for (Py_ssize_t i = 0; good && list && i < PyList_Size(list.get()); ++i) good = add(PyList_GetItem(list.get(), i));
+  if (!good)
     return PyErr_Clear(), invalid("expected_sizes", "integers, one for each group or one for all", repr(given));
   const Ref words(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
   return words && read(words.get());
