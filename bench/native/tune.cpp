@@ -13,11 +13,11 @@
 #include "config/config_text.hpp"
 #include "io/file.hpp"
 #include "measure/timing.hpp"
-#include "ops/operand_checks.hpp"
 #include "ops/gemm_choice.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
+#include "ops/operand_checks.hpp"
 #include "runtime/place.hpp"
 
 namespace ww::bench {

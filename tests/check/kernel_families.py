@@ -191,6 +191,19 @@ BLACKWELL_FAMILIES = {
         "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",
     "blackwell, mx, K within an instruction":
         "gemm --m 300 --n 136 --k 800 --scale mx --dtype e2m1 --config tile=128x96x256,stages=2 --sms 2",
+    "blackwell, nv, K within an instruction, shorter than the ring":
+        "gemm --m 300 --n 520 --k 208 --scale nv --dtype e2m1 --config tile=128x64x256,stages=4 --sms 1",
+    "blackwell, nv, K within an instruction, shorter than the ring, pair":
+        "gemm --m 520 --n 392 --k 208 --scale nv --dtype e2m1 --config "
+        "tile=128x64x256,cluster=2x1,pair=1,stages=4 --sms 2",
+    "blackwell, nv, K within an instruction, as long as the ring":
+        "gemm --m 300 --n 392 --k 720 --scale nv --dtype e2m1 --config tile=128x64x256,stages=3 --sms 1",
+    "blackwell, nv, stream-K, K within an instruction":
+        "gemm --m 128 --n 1024 --k 720 --scale nv --dtype e2m1 --config "
+        "tile=128x128x256,stages=4,accumulators=1,tile_scheduler=stream-k --sms 3",
+    "blackwell, contiguous, nv, K within an instruction, shorter than the ring":
+        "grouped --n 520 --k 208 --rows 3,0,130,1,260 --scale nv --dtype e2m1 --variant contiguous --config "
+        "tile=128x64x256,stages=4 --sms 2",
     "blackwell, nv, overlapping accumulators":
         "gemm --m 300 --n 520 --k 800 --scale nv --dtype e2m1 --config tile=128x256x256,stages=2 --sms 1",
     "blackwell, mx, overlapping accumulators of a pair":

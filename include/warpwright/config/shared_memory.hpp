@@ -60,7 +60,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
     plan.tail_barriers = plan.scale_barriers + (promotes(c)        ? 2 * c.sm90.stages * 8
                                                 : scales_in_mma(c) ? kScaleSets * 8
                                                                    : 0);
-    plan.tensor_address = plan.tail_barriers + (clears_scales(c) ? (c.sm100.pair ? 3 : 1) * 8 : 0);
+    plan.tensor_address = plan.tail_barriers + (clears_scales(c) ? (c.sm90.stages + (c.sm100.pair ? 2 : 0)) * 8 : 0);
     plan.total = plan.tensor_address + 8;
     if (scales_in_mma(c)) {
       plan.scales = round_up(plan.total, kRowBytes);

@@ -9,7 +9,7 @@
 #include "warpwright/epilogue/partial_sums.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
-#include "warpwright/mainloop/cleared_stage.hpp"
+#include "warpwright/mainloop/cleared_stages.hpp"
 #include "warpwright/scheduler/dense_tiles.hpp"
 #include "warpwright/scheduler/k_grouped.hpp"
 
@@ -37,7 +37,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
 
   struct Loader {
     int matrix = -1;  // whose tensor maps this thread has acquired
-    mainloop::ClearedStage cleared;
+    mainloop::ClearedStages cleared;
 
     WW_DEVICE void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline, const Source& source,
                         const Tile& tile) {

@@ -13,7 +13,7 @@
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
-#include "warpwright/mainloop/cleared_stage.hpp"
+#include "warpwright/mainloop/cleared_stages.hpp"
 #include "warpwright/mainloop/scale_addresses.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
@@ -48,7 +48,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   }
 
   struct Loader {
-    mainloop::ClearedStage cleared;
+    mainloop::ClearedStages cleared;
 
     WW_DEVICE void load(const Params& arguments, arch::SharedAddress shared, Pipeline& pipeline, const Source& source,
                         const Tile& tile) {

@@ -7,7 +7,7 @@
 //   leader:  wait full -> arrive at ready of the other CTA -> clear -> wait cleared -> copies and MMAs of both
 //   other:   wait ready -> clear -> arrive at cleared of the leader
 // A commit orders what MMAs and copies have read before the next load of the stage, but not what a thread has stored.
-// So the thread that clears arrives at a barrier of its own, which the next load of that stage waits for.
+// So the thread that clears arrives at another barrier of the stage, which its next load waits for.
 // Kinds with instructions of 32 elements need none of this: a block of mx is as long.
 #pragma once
 
@@ -17,11 +17,11 @@
 #include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
-#include "warpwright/mainloop/cleared_stage.hpp"
+#include "warpwright/mainloop/cleared_stages.hpp"
 
 namespace ww::mainloop {
 
-/// The elements of K of the last k-block of a tile, and what of their scales the last instruction takes too much.
+/// Clears the scales that the last instruction of a tile takes beyond the elements of its last k-block.
 template <ConfigParameter kConfig> class ScaleTail {
   static constexpr int kChunks = config::scale_chunks_of_k(kConfig);  // of a stage along K
   static constexpr int kBlocks = 1 + config::chunk_blocks_of_b(kConfig);
@@ -29,6 +29,8 @@ template <ConfigParameter kConfig> class ScaleTail {
   static constexpr int kElements = kConfig.tile.k / 4;  // of an instruction
   static constexpr config::SharedPlan kShared = config::shared_plan(kConfig);
   static constexpr bool kPair = kConfig.sm100.pair;
+  static constexpr u32 kStages = kConfig.sm90.stages;
+  static_assert(!config::clears_scales(kConfig) || kStages <= 32, "ClearedStages has a bit for each stage");
 
  public:
   static constexpr bool kNeeded = config::clears_scales(kConfig);
@@ -37,19 +39,23 @@ template <ConfigParameter kConfig> class ScaleTail {
 
   /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
-    if constexpr (kNeeded) arch::mbarrier::init(reusable(barriers), 1);
+    if constexpr (kNeeded)
+      for (u32 stage = 0; stage < kStages; ++stage) arch::mbarrier::init(reusable(barriers, stage), 1);
     if constexpr (kNeeded && kPair) {
       arch::mbarrier::init(ready(barriers), 1);
       arch::mbarrier::init(cleared(barriers), 1);
     }
   }
 
-  /// Waits before scales are loaded into `stage` until those of its last use have been cleared, if they were. The
-  /// thread that loads calls it.
-  WW_DEVICE static void wait_for_clear(arch::SharedAddress base, u32 stage, ClearedStage& last) {
-    if (stage != last.stage) return;
-    arch::mbarrier::wait(reusable(base + kShared.barriers), last.parity);
-    last = {ClearedStage{}.stage, last.parity ^ 1};
+  /// Waits before scales are loaded into `stage` until those of its last use have been cleared, if they are, and
+  /// remembers whether those of this use will be. The thread that loads calls it.
+  WW_DEVICE static void wait_for_clear(arch::SharedAddress base, u32 stage, bool clears, ClearedStages& state) {
+    const u32 bit = 1u << stage;
+    if ((state.pending & bit) != 0) {
+      arch::mbarrier::wait(reusable(base + kShared.barriers, stage), state.parity >> stage & 1);
+      state.parity ^= bit;
+    }
+    state.pending = (state.pending & ~bit) | (clears ? bit : 0);
   }
 
   /// Returns the instructions that `elements` of a k-block need.
@@ -94,7 +100,7 @@ template <ConfigParameter kConfig> class ScaleTail {
       }
     }
     arch::fence::proxy_async_shared();
-    arch::mbarrier::arrive(reusable(barriers()));
+    arch::mbarrier::arrive(reusable(barriers(), stage));
   }
   WW_DEVICE void wait(arch::MBarrier barrier) {
     arch::mbarrier::wait_cluster(barrier, parity_);
@@ -106,9 +112,9 @@ template <ConfigParameter kConfig> class ScaleTail {
   WW_DEVICE static arch::MBarrier barrier(arch::SharedAddress barriers, u32 index) {
     return {barriers + (kBarriers + index * arch::kMBarrierBytes)};
   }
-  WW_DEVICE static arch::MBarrier reusable(arch::SharedAddress barriers) { return barrier(barriers, 0); }
-  WW_DEVICE static arch::MBarrier ready(arch::SharedAddress barriers) { return barrier(barriers, 1); }
-  WW_DEVICE static arch::MBarrier cleared(arch::SharedAddress barriers) { return barrier(barriers, 2); }
+  WW_DEVICE static arch::MBarrier reusable(arch::SharedAddress barriers, u32 stage) { return barrier(barriers, stage); }
+  WW_DEVICE static arch::MBarrier ready(arch::SharedAddress barriers) { return barrier(barriers, kStages); }
+  WW_DEVICE static arch::MBarrier cleared(arch::SharedAddress barriers) { return barrier(barriers, kStages + 1); }
 
   arch::SharedAddress base_;
   u32 parity_ = 0;

@@ -65,13 +65,11 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
     arch::SharedAddress base;
     int block_a, block_b[kLoadsB];  // of 128 rows
     LastBlock last;
-    ClearedStage& cleared;
+    ClearedStages& cleared;
 
     WW_DEVICE void operator()(pipeline::Stage stage, int k) const {
-      if constexpr (Tail::kNeeded) {
-        Tail::wait_for_clear(base, stage.index, cleared);
-        if (k == last.index && Tail::needs_clearing(last.elements)) cleared.stage = stage.index;
-      }
+      if constexpr (Tail::kNeeded)
+        Tail::wait_for_clear(base, stage.index, k == last.index && Tail::needs_clearing(last.elements), cleared);
       const arch::SharedAddress at =
           base + (kShared.scales + stage.index * kBytes);  // (BLOCK, CHUNK, 512 bytes), of A, then of B
       atom::copy(LoadAtom{map_a}.with(stage.full), atom::Box<true>{k * kChunks, 0, block_a}, atom::SharedTile<>{at});
@@ -84,7 +82,7 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
   /// `work` is a tile of `source` at `at`.
   template <class Source, class Tile>
   WW_DEVICE static ScaleLoads scale_loads(const ScaleMaps& maps, arch::SharedAddress base, TileCoord at,
-                                          const Source& source, const Tile& work, ClearedStage& cleared) {
+                                          const Source& source, const Tile& work, ClearedStages& cleared) {
     ScaleLoads loads{
         maps.a, maps.b, base, at.batch * maps.blocks_a + at.m, {}, {source.k_blocks() - 1, source.last_k_of(work)},
         cleared};
