@@ -232,7 +232,7 @@ void WarpgroupEngine::fence(Thread& thread) {
 void WarpgroupEngine::give_back(u32 t, const u32* registers, u32 count) {
   for (Returned& returned : returned_[t])
     if (returned.registers == registers) {
-      returned.fenced = false;
+      returned.count = count, returned.fenced = false;
       return;
     }
   returned_[t].push_back({registers, count, false, {}});
