@@ -218,5 +218,5 @@ def test_a_tuning_file_that_is_none_is_refused_when_the_device_is_opened(tmp_pat
 
 def test_the_environment_names_a_tuning_file(tmp_path, monkeypatch):
     monkeypatch.setenv("WARPWRIGHT_TUNING", str(tmp_path / "missing"))
-    refused("tuning", warpwright.Device, "emu:sm90")
+    refused("WARPWRIGHT_TUNING", warpwright.Device, "emu:sm90")
     assert warpwright.Device("emu:sm90", tuning="none").name == "emu:sm90"

@@ -97,7 +97,7 @@ def test_plans_take_what_calls_take():
     """Plan.run has the tensors of all operations, and nothing that the plan has decided."""
     run = set(inspect.signature(warpwright.Plan.run).parameters) - {"self"}
     decided = {"scale", "scale_type", "epilogue", "config", "sms", "pdl", "batch_invariant", "workspace_limit", "device",
-               "alignment", "zero_outside", "accumulate", "packing"}
+               "alignment", "zero_outside", "expected_sizes", "accumulate", "packing"}
     calls = set()
     for function in (warpwright.gemm, warpwright.grouped_gemm, warpwright.k_grouped_gemm):
         calls |= set(inspect.signature(function).parameters)

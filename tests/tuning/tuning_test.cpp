@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which line of a tuning file a plan follows, which it ignores and why, and which files are refused.
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <random>
 
@@ -225,6 +227,24 @@ TEST_F(Tuning, BadFilesAreRefusedWithFileAndLine) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().argument, "tuning");
   EXPECT_EQ(missing.error().actual, "/no/such/file");
+}
+
+TEST_F(Tuning, ALineOfFarMoreRowsIsNotFollowedWhateverTheirNumber) {
+  for (const std::int64_t m :
+       {kDense.m + kDense.m / 4 + 1, std::int64_t{1} << 40, (std::int64_t{1} << 62) + 64, INT64_MAX}) {
+    Problem far = key(kDense);
+    far.m = m;
+    write(to_text(line_of(far, to_text(other_config(kDense)))));
+    EXPECT_FALSE(explain(device(), kDense)->tuned) << m;
+  }
+}
+
+TEST_F(Tuning, AFileThatNeedNotEndIsRefused) {
+  const std::string fifo = path_.string() + ".fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& path : {fifo, std::string("/dev/zero"), path_.parent_path().string()})
+    EXPECT_FALSE(open(path)) << path;
+  std::filesystem::remove(fifo);
 }
 
 TEST_F(Tuning, TheEnvironmentNamesAFileAndAnOptionOverridesIt) {
