@@ -169,6 +169,39 @@ def test_groups_of_rows():
         assert np.array_equal(wide(run(a, b, np.array(ends, np.int32))), expected)
 
 
+def test_expected_sizes_make_plans_and_change_no_result():
+    a, b = integers(rng(18), (96, 128), BF16), integers(rng(19), (4, 72, 128), BF16)
+    ends = np.array([1, 1, 40, 96], np.int32)
+    expected = np.concatenate([wide(a)[:1] @ wide(b)[0].T, wide(a)[1:40] @ wide(b)[2].T, wide(a)[40:] @ wide(b)[3].T])
+    before = counters()["plans"]
+    for sizes, plans in ((None, 1), (24, 2), ([24, 0, 24, 48], 3), ("24", 3), (np.array([24, 0, 24, 48]), 3),
+                         (jnp.array([24, 0, 24, 48]), 3), (np.int64(24), 3), ("", 3)):
+        got = jax.jit(lambda x, y, z, s=sizes: grouped_gemm(x, y, z, expected_sizes=s, out_dtype=jnp.float32))(a, b, ends)
+        assert np.array_equal(wide(got), expected)
+        assert counters()["plans"] - before == plans, sizes
+    nothing = grouped_gemm(a[:0], b, np.zeros(4, np.int32), expected_sizes=0, out_dtype=jnp.float32)
+    assert nothing.shape == (0, 72)
+    masked = grouped_gemm(a.reshape(4, 24, 128), b, np.array([24, 0, 1, 3], np.int32), encoding="masked",
+                          expected_sizes=[24, 0, 1, 3], out_dtype=jnp.float32)
+    assert np.array_equal(wide(masked)[0], wide(a)[:24] @ wide(b)[0].T) and not wide(masked)[1].any()
+
+
+@pytest.mark.parametrize("sizes,argument", [
+    (1.5, "expected_sizes"), ([1.0, 2, 3, 4], "expected_sizes"), ([1, 2, 3], "expected_sizes"), (97, "expected_sizes[0]"),
+    ([90, 0, -1, 0], "expected_sizes"), ([90, 0, 7, 0], "expected_sizes[2]"), ("1,,2", "expected_sizes")])
+def test_expected_sizes_that_cannot_be_are_refused(sizes, argument):
+    a, b, ends = np.zeros((96, 64), BF16), np.zeros((4, 64, 64), BF16), np.zeros(4, np.int32)
+    with pytest.raises(warpwright.InvalidError) as caught:
+        grouped_gemm(a, b, ends, expected_sizes=sizes)
+    assert caught.value.argument == argument and caught.value.expected and caught.value.actual
+
+
+def test_expected_sizes_are_known_while_tracing():
+    a, b, ends = np.zeros((96, 64), BF16), np.zeros((4, 64, 64), BF16), np.zeros(4, np.int32)
+    with pytest.raises(warpwright.InvalidError, match="known while tracing"):
+        jax.jit(lambda s: grouped_gemm(a, b, ends, expected_sizes=s))(ends)
+
+
 def test_masked_groups():
     a, b = integers(rng(16), (2, 32, 64), BF16), integers(rng(17), (2, 40, 64), BF16)
     got = grouped_gemm(a, b, np.array([5, 32], np.int32), encoding="masked", out_dtype=jnp.float32)

@@ -129,7 +129,8 @@ bool read_frame(const XLA_FFI_CallFrame& frame, JaxCall& call) {
   return read_array(frame.attrs, "numbers", XLA_FFI_DataType_S64, call.number, kJaxNumbers, &count) &&
          count == kJaxNumbers &&
          read_array(frame.attrs, "scalars", XLA_FFI_DataType_F32, call.scalar, WW_EPILOGUE_SLOTS, &count) &&
-         read_text(frame.attrs, "epilogue", call.epilogue) && read_text(frame.attrs, "config", call.config);
+         read_text(frame.attrs, "epilogue", call.epilogue) && read_text(frame.attrs, "config", call.config) &&
+         read_text(frame.attrs, "expected_sizes", call.expected_sizes);
 }
 
 XLA_FFI_Error* fill_metadata(XLA_FFI_CallFrame* frame, bool* asked) {
@@ -241,14 +242,15 @@ PyObject* handler(PyObject*, PyObject* platform) {
 PyObject* workspace_bytes(PyObject*, PyObject* args) {
   int ordinal = 0;
   PyObject *roles = nullptr, *specs = nullptr, *numbers = nullptr;
-  const char *epilogue = nullptr, *config = nullptr;
-  if (!PyArg_ParseTuple(args, "iO!O!O!ss", &ordinal, &PyTuple_Type, &roles, &PyTuple_Type, &specs, &PyTuple_Type,
-                        &numbers, &epilogue, &config))
+  const char *epilogue = nullptr, *config = nullptr, *expected_sizes = nullptr;
+  if (!PyArg_ParseTuple(args, "iO!O!O!sss", &ordinal, &PyTuple_Type, &roles, &PyTuple_Type, &specs, &PyTuple_Type,
+                        &numbers, &epilogue, &config, &expected_sizes))
     return nullptr;
   JaxCall call;
   if (!read_call(roles, specs, numbers, call)) return nullptr;
   call.epilogue = epilogue;
   call.config = config;
+  call.expected_sizes = expected_sizes;
   JaxRequest request;
   if (const std::string wrong = describe(call, request); !wrong.empty()) {
     invalid("operands", "buffers that describe a product", wrong);

@@ -147,6 +147,7 @@ std::string describe_grouped(const JaxCall& call, JaxRequest& request) {
   p.b_major = b_mn ? WW_MAJOR_MN : WW_MAJOR_K;
   p.zero_outside = call[Number::zero_outside] != 0;
   p.alignment = call[Number::alignment];
+  p.expected_sizes = call.expected_sizes.empty() ? nullptr : call.expected_sizes.c_str();
   p.epilogue = call.epilogue.c_str();
   fill_epilogue(call, p.groups, false, request.epilogue);
   fill_operands(call, request, request.grouped_operands);

@@ -70,7 +70,7 @@ struct JaxCall {
   JaxBuffer buffer[kJaxRoles];
   std::int64_t number[kJaxNumbers] = {};
   float scalar[WW_EPILOGUE_SLOTS] = {};
-  std::string epilogue, config;
+  std::string epilogue, config, expected_sizes;
 
   const JaxBuffer& operator[](JaxRole role) const { return buffer[static_cast<int>(role)]; }
   std::int64_t operator[](JaxNumber index) const { return number[static_cast<int>(index)]; }

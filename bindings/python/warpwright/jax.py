@@ -10,7 +10,7 @@ to gemm instead. Kernels are compiled when a function is traced, or for other de
 """
 import functools
 import re
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import jax
 import jax.numpy as jnp
@@ -48,6 +48,7 @@ class _Call(NamedTuple):
     out_shape: Tuple[int, ...]
     out_dtype: str
     in_place: int = -1  # the array whose memory becomes the result's
+    expected_sizes: str = ""
 
 
 @functools.lru_cache(maxsize=None)
@@ -87,7 +88,8 @@ def _bind(call: _Call, arrays: Sequence[jax.Array]) -> jax.Array:
     specs = tuple((_TYPES.get(x.dtype.name, 0), tuple(x.shape)) for x in described)
     workspace = 0
     if 0 not in call.out_shape:
-        workspace = _native.jax_workspace_bytes(ordinal, roles, specs, call.numbers, call.epilogue, call.config)
+        workspace = _native.jax_workspace_bytes(ordinal, roles, specs, call.numbers, call.epilogue, call.config,
+                                                call.expected_sizes)
     results: List[Any] = [out_shape]
     aliases = {call.in_place: 0} if call.in_place >= 0 else {}
     operands = list(arrays)
@@ -103,7 +105,8 @@ def _bind(call: _Call, arrays: Sequence[jax.Array]) -> jax.Array:
     name = "warpwright_gemm" if call.operation == _GEMM else "warpwright_grouped_gemm"
     outputs = jax.ffi.ffi_call(name, results, input_output_aliases=aliases, vmap_method="sequential")(
         *operands, roles=_array(roles, "int64"), numbers=_array(call.numbers, "int64"),
-        scalars=_array(call.scalars, "float32"), epilogue=call.epilogue, config=call.config)
+        scalars=_array(call.scalars, "float32"), epilogue=call.epilogue, config=call.config,
+        expected_sizes=call.expected_sizes)
     return outputs[0]
 
 
@@ -273,7 +276,8 @@ def _columns(epilogue: str, n: int) -> int:
 
 
 def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None,
-         global_scale: Any = None, a_dtype: Any = None, b_dtype: Any = None, out_dtype: Any = None, transpose_a: bool = False, transpose_b: bool = False, epilogue: str = "",
+         global_scale: Any = None, a_dtype: Any = None, b_dtype: Any = None, out_dtype: Any = None,
+         transpose_a: bool = False, transpose_b: bool = False, epilogue: str = "",
          alpha: Optional[float] = None, beta: Optional[float] = None, scalar2: Optional[float] = None,
          scalar3: Optional[float] = None, c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None,
          row3: Any = None, col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
@@ -395,10 +399,25 @@ def _backward(call: _Call, saved: Tuple[jax.Array, jax.Array], g: jax.Array) -> 
 _differentiable.defvjp(_forward, _backward)
 
 
+def _expected_text(expected: Any) -> str:
+    """The text of the problem's field: integers that are known while tracing, one for each group or one for all."""
+    if expected is None or isinstance(expected, str):
+        return expected or ""
+    import numpy as np
+    try:
+        given = np.asarray(expected)  # JAX raises a TypeError for a traced array, whose value nobody knows yet
+    except (TypeError, ValueError):
+        given = np.asarray("no array")
+    if given.ndim > 1 or (given.size > 0 and given.dtype.kind not in "iu"):
+        raise _invalid("expected_sizes", "integers known while tracing, one for each group or one for all", repr(expected))
+    return ",".join(map(str, given.ravel().tolist()))
+
+
 def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: str = "offsets", alignment: int = 1,
                  scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None, global_scale: Any = None,
-                 a_dtype: Any = None, b_dtype: Any = None, out_dtype: Any = None, zero_outside: bool = True, epilogue: str = "", alpha: Optional[float] = None,
-                 beta: Optional[float] = None, scalar2: Optional[float] = None, scalar3: Optional[float] = None,
+                 a_dtype: Any = None, b_dtype: Any = None, out_dtype: Any = None, zero_outside: bool = True,
+                 expected_sizes: Union[None, int, str, Sequence[int]] = None, epilogue: str = "",
+                 alpha: Optional[float] = None, beta: Optional[float] = None, scalar2: Optional[float] = None, scalar3: Optional[float] = None,
                  c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None, row3: Any = None,
                  col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
                  aux1: Any = None, aux2: Any = None, aux3: Any = None, config: str = "") -> jax.Array:
@@ -409,6 +428,8 @@ def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: st
                with sizes2 (G,) counts, "row-ids" (M,), "masked" (G,) rows used of each block. Never read by the host.
     alignment  with "offsets", groups start at multiples of it.
     zero_outside  rows outside every group are zero; otherwise they hold anything.
+    expected_sizes  rows that the groups are likely to have, for the choice of a config alone: one integer for each group
+               or one for all, known while tracing. Each list makes a plan of its own, and a trace of its own under jit.
     scale      as in gemm(), of scale_a and scale_b; scales of b have G in front, "tensor" scales may. Chunks of mx and
                nv of a are a matrix for each group: (G, bytes) with "masked", else one after another in one dimension
                of at least (M + 127 G) // 128 blocks of 128 rows.
@@ -451,8 +472,9 @@ def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: st
     out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
     numbers = (_GROUPED, recipe, 0, 0, _ENCODINGS[encoding], alignment, int(zero_outside), mask, 0, _NO_WORKSPACE,
                type_a, type_b, _SCALE_TYPES.get(recipe, 0))
-    return _constant(_Call(_GROUPED, roles, numbers, scalars, epilogue, config, (*rows, _columns(epilogue, n)), out),
-                     *arrays)
+    call = _Call(_GROUPED, roles, numbers, scalars, epilogue, config, (*rows, _columns(epilogue, n)), out,
+                 expected_sizes=_expected_text(expected_sizes))
+    return _constant(call, *arrays)
 
 
 class _Recipe(NamedTuple):
