@@ -39,16 +39,17 @@ def test_problems(kind, struct, not_here):
     assert set(here) == {TYPES.get(name, name) for name in fields_of(struct)} - not_here
     extents = {name: 128 for name, default in here.items() if default is dataclasses.MISSING}
     for name, default in here.items():  # the extension knows each of them, and its default is one of the choices
-        _native.can_implement(kind.operation, {**extents, **({} if name in extents else {name: default})}, {})
+        _native.can_implement(kind.operation, {**extents, **({} if name in extents else {name: default})}, {}, None)
     with pytest.raises(TypeError, match="unexpected field"):
-        _native.can_implement(kind.operation, {**extents, "colour": 1}, {})
+        _native.can_implement(kind.operation, {**extents, "colour": 1}, {}, None)
 
 
 def test_options():
     here = {field.name: field.default for field in dataclasses.fields(Options)}
     assert set(here) == set(fields_of("ww_options")) - {"struct_size", "reserved"}
     for name, default in here.items():
-        _native.can_implement("gemm", {"m": 128, "n": 128, "k": 128, "a": "bf16", "b": "bf16", "d": "bf16"}, {name: default})
+        _native.can_implement("gemm", {"m": 128, "n": 128, "k": 128, "a": "bf16", "b": "bf16", "d": "bf16"}, {name: default},
+                              None)
 
 
 @pytest.mark.parametrize("field, function, first, kind", [
@@ -62,7 +63,7 @@ def test_names(field, function, first, kind):
     while (name := name_of(first + len(names))) is not None:
         names.append(name.decode())
     with pytest.raises(warpwright.InvalidError) as caught:
-        _native.can_implement(kind.operation, {field: "none of them"}, {})
+        _native.can_implement(kind.operation, {field: "none of them"}, {}, None)
     assert caught.value.argument == field and caught.value.expected == ", ".join(names)
 
 

@@ -78,7 +78,7 @@ def test_a_config_of_another_architecture_is_refused(device, other):
                   lambda p=problem: warpwright.prepare([(p, named)], device)]
         assert f"arch={other}" in warpwright.explain(problem, named)["chosen"]["config"]
         reason = warpwright.can_implement(problem, named, device=device)
-        assert reason == f"unsupported: argument config, arch: expected {device[4:]}, the device's, got {other}"
+        assert reason.startswith(f"unsupported: argument config, arch: expected {device[4:]}, the device's, got {other}; ")
         assert warpwright.can_implement(problem, named, device=f"emu:{other}") is None
     for call in calls:
         with pytest.raises(warpwright.UnsupportedError) as caught:
@@ -99,6 +99,23 @@ def test_can_implement_asks_about_an_architecture():
         assert "Hopper" in warpwright.can_implement(nv, device=hopper)
     with pytest.raises(warpwright.InvalidError, match="argument device"):
         warpwright.can_implement(nv, arch="sm100", device="emu:sm100")
+
+
+@pytest.mark.parametrize("arch, other", [("sm90", "sm100"), ("sm100", "sm90")])
+def test_a_device_decides_as_its_architecture(arch, other):
+    """can_implement says of a device what it says of arch=, whatever the config names and in whatever place."""
+    problems = [GemmProblem(0, 64, 64), GemmProblem(64, 64, 0), GemmProblem(1, 8, 64, batch=3), GemmProblem(64, 13, 64),
+                GemmProblem(256, 256, 512, a="e2m1", b="e2m1", scale="nv"), GroupedProblem(0, 64, 64, 64),
+                GroupedProblem(4, 0, 64, 128, scale="block"), KGroupedProblem(2, 64, 64, 0),
+                KGroupedProblem(2, 64, 64, 100)]
+    for problem in problems:
+        for config in ("", "tile=128x128x0", "tile=128x128x0,cluster=2x1,pair=1", "stages=99", f"stages=3,arch={arch}"):
+            named = Options(config=config)
+            got = warpwright.can_implement(problem, named, device=f"emu:{arch}")
+            want = warpwright.can_implement(problem, named, **({} if "arch" in config else {"arch": arch}))
+            assert got == want, (problem, config)
+        refused = warpwright.can_implement(problem, Options(config=f"stages=3,arch={other}"), device=f"emu:{arch}")
+        assert refused.startswith(f"unsupported: argument config, arch: expected {arch}, the device's, got {other}")
 
 
 def test_prepare_reports_progress_and_failures():

@@ -40,16 +40,43 @@ bool check_lengths(const Description& d, const CheckDescription& check) {
          fits(check.sizes2, groups, 0, "sizes2");
 }
 
+/// Chooses a config on `device` (null: on none), without a plan, and returns the report of it.
+template <bool kExplain> ww_status report_choice(ww_device device, const Description& d, ww_report* report) {
+  const WithoutGil others;
+  if (d.operation == WW_GEMM)
+    return (kExplain ? ww_gemm_explain : ww_gemm_configs)(device, &d.dense, &d.options, report);
+  if (d.operation == WW_GROUPED_GEMM)
+    return (kExplain ? ww_grouped_explain : ww_grouped_configs)(device, &d.grouped, &d.options, report);
+  return (kExplain ? ww_k_grouped_explain : ww_k_grouped_configs)(device, &d.k_grouped, &d.options, report);
+}
+
+/// Opens the device that a caller gave, or none for None. False: an exception is set.
+bool open_given(PyObject* device, Ref& opened, ww_device& handle) {
+  follow_fork();
+  if (device == Py_None) return true;
+  opened = Ref(reinterpret_cast<PyObject*>(open_device(device)));
+  if (opened) handle = reinterpret_cast<DeviceObject*>(opened.get())->handle;
+  return static_cast<bool>(opened);
+}
+
+ww_status can_implement_anywhere(const Description& d) {
+  if (d.operation == WW_GEMM) return ww_gemm_can_implement(&d.dense, &d.options);
+  if (d.operation == WW_GROUPED_GEMM) return ww_grouped_can_implement(&d.grouped, &d.options);
+  return ww_k_grouped_can_implement(&d.k_grouped, &d.options);
+}
+
 PyObject* can_implement(PyObject*, PyObject* args) {
-  PyObject *operation = nullptr, *fields = nullptr, *options = nullptr;
+  PyObject *operation = nullptr, *fields = nullptr, *options = nullptr, *device = nullptr;
   Description d;
-  if (!PyArg_ParseTuple(args, "OOO:can_implement", &operation, &fields, &options) ||
-      !d.read(operation, fields, options))
+  Ref opened;
+  ww_device handle = nullptr;
+  if (!PyArg_ParseTuple(args, "OOOO:can_implement", &operation, &fields, &options, &device) ||
+      !d.read(operation, fields, options) || !open_given(device, opened, handle))
     return nullptr;
-  const ww_status status = d.operation == WW_GEMM           ? ww_gemm_can_implement(&d.dense, &d.options)
-                           : d.operation == WW_GROUPED_GEMM ? ww_grouped_can_implement(&d.grouped, &d.options)
-                                                            : ww_k_grouped_can_implement(&d.k_grouped, &d.options);
-  if (status == WW_OK) return none();
+  // A device decides what its config text means, and refuses one of another architecture.
+  ww_report report = nullptr;
+  const ww_status status = opened ? report_choice<true>(handle, d, &report) : can_implement_anywhere(d);
+  if (status == WW_OK) return ww_report_free(report), none();
   if (status == WW_INVALID || status == WW_UNSUPPORTED) return PyUnicode_FromString(ww_error_message());
   return succeeded(status), nullptr;
 }
@@ -57,22 +84,13 @@ PyObject* can_implement(PyObject*, PyObject* args) {
 template <bool kExplain> PyObject* describe_choice(PyObject*, PyObject* args) {
   PyObject *operation = nullptr, *fields = nullptr, *options = nullptr, *device = nullptr;
   Description d;
-  if (!PyArg_ParseTuple(args, "OOOO", &operation, &fields, &options, &device) || !d.read(operation, fields, options))
+  Ref opened;
+  ww_device handle = nullptr;
+  if (!PyArg_ParseTuple(args, "OOOO", &operation, &fields, &options, &device) || !d.read(operation, fields, options) ||
+      !open_given(device, opened, handle))
     return nullptr;
-  follow_fork();
-  const Ref opened(device != Py_None ? reinterpret_cast<PyObject*>(open_device(device)) : nullptr);
-  if (device != Py_None && !opened) return nullptr;
-  const ww_device handle = opened ? reinterpret_cast<DeviceObject*>(opened.get())->handle : nullptr;
   ww_report report = nullptr;
-  ww_status status = WW_OK;
-  {
-    const WithoutGil others;
-    if (d.operation == WW_GEMM)
-      status = (kExplain ? ww_gemm_explain : ww_gemm_configs)(handle, &d.dense, &d.options, &report);
-    else if (d.operation == WW_GROUPED_GEMM)
-      status = (kExplain ? ww_grouped_explain : ww_grouped_configs)(handle, &d.grouped, &d.options, &report);
-    else status = (kExplain ? ww_k_grouped_explain : ww_k_grouped_configs)(handle, &d.k_grouped, &d.options, &report);
-  }
+  const ww_status status = report_choice<kExplain>(handle, d, &report);
   return succeeded(status) ? text_of(report) : nullptr;
 }
 
@@ -225,7 +243,7 @@ PyObject* clear_plan_cache(PyObject*, PyObject*) { return clear_plans(), none();
 
 bool add_tools(PyObject* module) {
   static PyMethodDef methods[] = {
-      {"can_implement", can_implement, METH_VARARGS, "can_implement(operation, fields, options, /)\n--\n\n"},
+      {"can_implement", can_implement, METH_VARARGS, "can_implement(operation, fields, options, device, /)\n--\n\n"},
       {"explain", describe_choice<true>, METH_VARARGS, "explain(operation, fields, options, device, /)\n--\n\n"},
       {"configs", describe_choice<false>, METH_VARARGS, "configs(operation, fields, options, device, /)\n--\n\n"},
       {"prepare", prepare, METH_VARARGS, "prepare(device, cases, threads, progress, /)\n--\n\n"},

@@ -274,7 +274,9 @@ gemm_plan = _plan_of(gemm)
 grouped_gemm_plan = _plan_of(grouped_gemm)
 k_grouped_gemm_plan = _plan_of(k_grouped_gemm)
 
-def can_implement(operation: str, fields: dict[str, Any], options: dict[str, Any], /) -> str | None: ...
+def can_implement(
+    operation: str, fields: dict[str, Any], options: dict[str, Any], device: Device | str | None, /
+) -> str | None: ...
 def explain(
     operation: str, fields: dict[str, Any], options: dict[str, Any], device: Device | str | None, /
 ) -> str: ...

@@ -2,7 +2,6 @@
 """What can be asked about a product before, or without, running it."""
 import dataclasses
 import json
-import re
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from . import _native
@@ -24,21 +23,15 @@ def can_implement(
 ) -> Optional[str]:
     """Returns None if the library can run `problem` with `options`, else the reason. Touches no device without `device`.
 
-    `arch` is "sm90" or "sm100", the same as arch= in the config of `options`, which must not name one as well; `device` is
-    one of that architecture, such as "emu:sm100", whose arch the config must not contradict. Without any of them it is
-    sm90."""
-    if device is not None:
-        if arch:
-            raise invalid("device", "no device beside arch", repr(device))
-        arch = f"sm{(device if isinstance(device, _native.Device) else _native.Device(device)).arch}"
-        named = re.search(r"(?:^|,)arch=(\w+)", options.config)
-        if named and named[1] != arch:
-            return f"unsupported: argument config, arch: expected {arch}, the device's, got {named[1]}"
-        arch = "" if named else arch
+    `arch` is "sm90" or "sm100", the same as arch= in the config of `options`, which must not name one as well. With a
+    `device`, such as "emu:sm100", a plan of that device is meant, whose arch the config must not contradict. Without any
+    of them it is sm90."""
+    if device is not None and arch:
+        raise invalid("device", "no device beside arch", repr(device))
     if arch:
         config = f"arch={arch},{options.config}" if options.config else f"arch={arch}"
         options = dataclasses.replace(options, config=config)
-    return _native.can_implement(problem.operation, problem.fields(), options.fields())
+    return _native.can_implement(problem.operation, problem.fields(), options.fields(), device)
 
 
 def configs(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> List[str]:
