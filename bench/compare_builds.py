@@ -10,8 +10,9 @@ ones, which run at the power limit, run alone in random order, each contender tw
 0.2 s do not count (bench/alone.py). Where --seconds-total is too short for all cases, every time is cut by one factor,
 and `counted_seconds` of a case says what was left. With --cases bench/cases/h200_power.json --recipes block
 --alone-load 0.5 --alone-seconds 1.5 --seconds-total 600 that is the comparison at the power limit. A case that is more
-than 3 % slower beyond its noise is measured again at the end. Kernels are compiled beforehand by many processes, into the cache that this one
-reads. Exit status 1: a class is more than 1 % slower, a case more than 3 % beyond the noise, bits differ, or cases are missing.
+than 3 % slower beyond its noise is measured again at the end. Kernels are compiled beforehand by many processes, into the
+cache that this one reads. Exit status 1: a class is more than 1 % slower, a case more than 3 % beyond the noise, bits
+differ, or cases are missing.
 
 On an emulated device the same runs without graphs, to test this program: its times mean nothing.
 """

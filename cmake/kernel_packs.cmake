@@ -9,8 +9,8 @@ set(WARPWRIGHT_PACKS OFF CACHE STRING "Make packs of precompiled cubins in every
 set_property(CACHE WARPWRIGHT_PACKS PROPERTY STRINGS OFF AUTO ON)
 set(WARPWRIGHT_PACKS_NVRTC "" CACHE FILEPATH "The NVRTC library that makes the packs (default the oldest that is found)")
 
-# ww_oldest_nvrtc(<variable> <version>): the file of the lowest version from <version> on, or nothing. Beside
-# WARPWRIGHT_PACKS_NVRTC, if that is set.
+# ww_oldest_nvrtc(<variable> <version>) sets <variable> to the NVRTC library of the lowest version that is at least
+# <version>, or to nothing if there is none. If WARPWRIGHT_PACKS_NVRTC is set, only the folder of that file is searched.
 function(ww_oldest_nvrtc variable least)
   set(folders /usr/local/cuda*/lib64 $ENV{CUDA_HOME}/lib64 $ENV{CUDA_PATH}/lib64)
   if(WARPWRIGHT_PACKS_NVRTC)
