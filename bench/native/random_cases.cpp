@@ -14,6 +14,7 @@
 
 #include "bench/native/models.hpp"
 #include "host/messages.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::bench {
 namespace {
@@ -101,8 +102,8 @@ std::vector<std::int64_t> spread(Draws& draws, std::int64_t groups, double mean)
   return rows;
 }
 
-/// Where a layer has many experts, a GPU holds a part of them.
-BenchCase draw_grouped(Draws& draws, const std::vector<Layer>& layers, const RowClass& rows) {
+/// Where a layer has many experts, a GPU holds a part of them. A free K is a multiple of `step`.
+BenchCase draw_grouped(Draws& draws, const std::vector<Layer>& layers, const RowClass& rows, std::int64_t step) {
   BenchCase made;
   std::int64_t groups = 0;
   if (draws.uniform(0, 1) < kLayerShare) {
@@ -111,19 +112,19 @@ BenchCase draw_grouped(Draws& draws, const std::vector<Layer>& layers, const Row
     made.n = layer.n, made.k = layer.k;
   } else {
     groups = draws.one_of(std::array<std::int64_t, 13>{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});
-    made.n = 16 * draws.power(5, 9), made.k = 64 * draws.power(3, 7);
+    made.n = 16 * draws.power(5, 9), made.k = round_up(64 * draws.power(3, 7), step);
   }
   made.counts = spread(draws, groups, std::exp2(draws.uniform(rows.grouped[0], rows.grouped[1])));
   return made;
 }
 
-BenchCase draw_dense(Draws& draws, const std::vector<Layer>& layers, const RowClass& rows) {
+BenchCase draw_dense(Draws& draws, const std::vector<Layer>& layers, const RowClass& rows, std::int64_t step) {
   BenchCase made;
   if (draws.uniform(0, 1) < kLayerShare) {
     const Layer& layer = layers[draws.below(layers.size())];
     made.n = layer.n, made.k = layer.k;
   } else {
-    made.n = 16 * draws.power(5, 10), made.k = 64 * draws.power(3, 8);
+    made.n = 16 * draws.power(5, 10), made.k = round_up(64 * draws.power(3, 8), step);
   }
   made.m = draws.power(rows.dense[0], rows.dense[1]);
   return made;
@@ -148,11 +149,12 @@ Result<std::vector<BenchCase>> random_cases(const std::string& op, std::int64_t 
   if (!grouped && op != "dense")
     return failure(ErrorCode::unsupported, "--random", "dense products or groups of rows", op);
   const std::vector<Layer> layers = layers_of(grouped);
+  const std::int64_t step = is_packed(type) ? row_multiple(DType::e3m2) : 64;  // TMA widens packed types by 128
   Draws draws(seed);
   std::vector<BenchCase> cases;
   while (static_cast<std::int64_t>(cases.size()) < count) {
     const RowClass& rows = kClasses[cases.size() % std::size(kClasses)];
-    BenchCase made = grouped ? draw_grouped(draws, layers, rows) : draw_dense(draws, layers, rows);
+    BenchCase made = grouped ? draw_grouped(draws, layers, rows, step) : draw_dense(draws, layers, rows, step);
     made.regime = rows.name;
     if (fits(made, type)) cases.push_back(std::move(made));
   }

@@ -271,6 +271,18 @@ TEST(RandomCases, RowsAreThoseOfTheirClass) {
   EXPECT_EQ(random_cases("k-grouped", 1, 1, DType::bf16).error().argument, "--random");
 }
 
+TEST(RandomCases, KOfPackedTypesIsWhatTheirProductsTake) {
+  for (const DType type : {DType::e2m1, DType::e3m2, DType::e2m3})
+    for (const char* op : {"dense", "grouped"}) {
+      const auto cases = random_cases(op, 120, 20261123, type).value();
+      for (const BenchCase& one : cases) {
+        const GemmProblem p{.m = one.m, .n = one.n, .k = one.k, .a = type, .b = type, .scale = Scale::mx};
+        EXPECT_TRUE(can_implement(p, {.config = {.arch = Arch::sm100}}))
+            << op << " of " << name_of(type) << ", K = " << one.k;
+      }
+    }
+}
+
 /// A listed case is one that --cases reads: the loops in Python take it from there.
 TEST_F(CaseFile, RandomCasesThatAreListedAreReadAgain) {
   for (const Suite* suite : {&dense_suite(), &grouped_suite()}) {
