@@ -7,7 +7,7 @@
 
 #include "random_grouped.hpp"
 #include "reference/scale_chunks.hpp"
-#include "reference/verify.hpp"
+#include "reference/verify_epilogue.hpp"
 
 namespace ww::testing {
 
@@ -43,7 +43,7 @@ inline std::string outside_bound(const HostGrouped& h, const std::vector<std::ui
     ref::Matrix b = matrix_of(one.b.data(), p.b, h.rows_of_b(), h.columns_of_b(), p.ldb);
     if (p.b_major == Major::mn) b = ref::transposed(b, p.k, "reference").value();
     const ref::Matrix out =
-        matrix_of(d.data() + start * p.ldd * bytes_of(p.d), p.d, count, p.n, p.ldd);  // the last row is whole: ldd rows
+        matrix_of(d.data() + start * p.ldd * bytes_of(p.d), p.d, count, h.columns_of_d(), p.ldd);  // the last row too
     const bool micro = is_microscaled(p.scale), has = p.scale != Scale::none && !(micro && p.k == 0);
     const ref::Matrix sa = micro ? scales_in_rows(one.chunks_a, p.scale, count, p.k)
                                  : scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
@@ -52,14 +52,17 @@ inline std::string outside_bound(const HostGrouped& h, const std::vector<std::ui
                                           block     ? blocks
                                           : vectors ? p.n
                                                     : 1);
-    const ref::Comparison verdict = ref::verify({.a = a,
-                                                 .b = b,
-                                                 .d = out,
-                                                 .scale = has ? p.scale : Scale::none,
-                                                 .scale_a = has ? &sa : nullptr,
-                                                 .scale_b = has ? &sb : nullptr,
-                                                 .global_scale = h.global_scale.value_or(1),
-                                                 .arch = h.config.arch});
+    const ref::Claim claim{.a = a,
+                           .b = b,
+                           .d = out,
+                           .scale = has ? p.scale : Scale::none,
+                           .scale_a = has ? &sa : nullptr,
+                           .scale_b = has ? &sb : nullptr,
+                           .global_scale = h.global_scale.value_or(1),
+                           .arch = h.config.arch};
+    ref::EpilogueTensors tensors;
+    tensors.m = count;
+    const ref::Comparison verdict = ref::verify_product(claim, p.epilogue, {count, p.n, {}, {}}, tensors).verdict;
     if (verdict.wrong != 0)
       return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",
                          g, verdict.wrong, verdict.first->row, verdict.first->column, verdict.first->got,

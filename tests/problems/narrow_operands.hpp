@@ -20,6 +20,15 @@ inline bool is_narrow(const GemmProblem& p) { return is_packed(p.a) || is_packed
 /// Returns whether both operands stay packed in shared memory: 64 elements of K in an instruction, 32 otherwise.
 inline bool stays_packed(const GemmProblem& p) { return p.a == e2m1 && p.b == e2m1 && is_microscaled(p.scale); }
 
+/// Returns the number of elements of which the K of operands with scales of mx and nv is a multiple.
+inline std::int64_t step_of_k(const GemmProblem& p) {
+  return stays_packed(p) ? 16 : is_packed(p.a) || is_packed(p.b) ? 128 : 1;
+}
+/// Returns the number of elements of which the rows of such operands in memory are multiples.
+inline std::int64_t step_of_rows(const GemmProblem& p) {
+  return stays_packed(p) ? 32 : is_packed(p.a) || is_packed(p.b) ? 128 : 16;
+}
+
 /// Returns the arithmetic of an instruction.
 inline emu::sm100::UmmaArithmetic narrow_arithmetic(const GemmProblem& p) {
   emu::sm100::UmmaArithmetic how{.kind = arch::MmaKind::f8f6f4, .a = atom::mma_format(p.a), .b = atom::mma_format(p.b)};

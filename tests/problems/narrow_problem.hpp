@@ -36,8 +36,7 @@ inline HostProblem narrow_problem(std::uint64_t i) {
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
   GemmProblem p = problem_of(c);
   const bool by_column = p.d_layout == OutputLayout::column;
-  const std::int64_t step = is_packed(p.a) || is_packed(p.b) ? stays_packed(p) ? 32 : 128 : 16,
-                     k_step = stays_packed(p) ? 16 : step, columns = 16 / bytes_of(p.d);
+  const std::int64_t step = step_of_rows(p), k_step = step_of_k(p), columns = 16 / bytes_of(p.d);
   p.m = pick(8) == 0 ? 1 : 1 + pick(pick(3) == 0 ? 520 : 200);
   if (by_column) p.m = round_up(p.m, columns);
   p.n = 8 * (1 + pick(60));

@@ -159,12 +159,13 @@ inline QuantisedProblem quantised_problem(std::uint64_t i) {
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
   GemmProblem p = problem_of(c);
   p.d = f32;
-  const std::int64_t step = is_packed(p.a) || is_packed(p.b) ? step_of(c) : 16 / bytes_of(p.a);
+  const bool narrow = is_narrow(p);
+  const std::int64_t step = narrow ? step_of_rows(p) : 16 / bytes_of(p.a), k_step = narrow ? step_of_k(p) : step;
   p.m = pick(8) == 0 ? 1 : 1 + pick(pick(3) == 0 ? 400 : 200);
   p.n = (how.d == e2m1 ? 32 : 16) * (1 + pick(20));
-  p.k = pick(13) == 0 ? 0 : step * (1 + pick(1 + 800 / static_cast<std::uint64_t>(step)));
-  p.lda = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
-  p.ldb = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.k = pick(13) == 0 ? 0 : k_step * (1 + pick(1 + 800 / static_cast<std::uint64_t>(k_step)));
+  p.lda = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.ldb = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
   QuantisedProblem made;
   made.ldd = round_up<std::int64_t>(p.n, 32) + (pick(3) == 0 ? 32 * (1 + pick(3)) : 0);
   if (c.operands.batched) {

@@ -10,6 +10,7 @@
 #include "random_problem.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/resolve.hpp"
+#include "warpwright/epilogue/functions.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::testing {
@@ -29,16 +30,19 @@ struct HostGrouped {
   /// The rows of B of one group as stored, N or K of them, and what each has.
   std::int64_t rows_of_b() const { return problem.b_major == Major::k ? problem.n : problem.k; }
   std::int64_t columns_of_b() const { return problem.b_major == Major::k ? problem.k : problem.n; }
+  std::int64_t columns_of_d() const { return config::output_columns(problem.epilogue, problem.n); }
 
   std::string replay() const {
     std::string counts;
     for (std::size_t g = 0; g < ranges.size() && g < 12; ++g) counts += fmt::format(" {}", ranges[g].second);
     return fmt::format(
-        "grouped problem {}: G={} rows={} n={} k={} lda={} ldb={} ldd={} {} a={} b={} d={} scale={} {} counts{}{} "
+        "grouped problem {}: G={} rows={} n={} k={} lda={} ldb={} ldd={} {} a={} b={} d={} scale={} {}{} counts{}{} "
         "config {}",
         number, problem.groups, problem.rows, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd,
         problem.b_major == Major::k ? "nt" : "nn", name_of(problem.a), name_of(problem.b), name_of(problem.d),
-        name_of(problem.scale), name_of(problem.encoding), counts, ranges.size() > 12 ? " ..." : "", to_text(config));
+        name_of(problem.scale), name_of(problem.encoding),
+        problem.epilogue.empty() ? "" : " epilogue " + to_text(problem.epilogue), counts,
+        ranges.size() > 12 ? " ..." : "", to_text(config));
   }
 };
 
@@ -379,19 +383,42 @@ inline KCut cut_of(const HostGrouped& h) {
   return split_cut(config, ceil_div(h.problem.k, config.tile.k));
 }
 
-/// Returns all of D as the launch should leave it, padding between rows included.
+/// Returns (M, N / 2) outputs of type `d`: SwiGLU of the halves of packed rows of `n` FP32 values.
+inline std::vector<std::uint8_t> swiglu_of_halves(const std::vector<std::uint8_t>& rows, std::int64_t n, DType d) {
+  const auto value = [&](std::size_t at) {
+    float x = 0;
+    std::memcpy(&x, &rows[4 * at], 4);
+    return x;
+  };
+  const std::size_t half = static_cast<std::size_t>(n) / 2, size = static_cast<std::size_t>(bytes_of(d));
+  std::vector<std::uint8_t> made(rows.size() / 8 * size);
+  for (std::size_t i = 0; i < rows.size() / 8; ++i) {
+    const std::size_t gate = i / half * 2 * half + i % half;
+    const float y = epilogue::functions::silu(value(gate)) * value(gate + half);
+    const std::uint32_t bits = d == f32 ? arch::bits_of(y) : d == bf16 ? arch::to_bf16(y) : arch::to_f16(y);
+    std::memcpy(&made[i * size], &bits, size);
+  }
+  return made;
+}
+
+/// Returns all of D as the launch should leave it, padding between rows included. The epilogue is none or SwiGLU of
+/// halves.
 inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   const GroupedProblem& p = h.problem;
   const int size = bytes_of(p.d);
+  const std::int64_t columns = h.columns_of_d();
   std::vector<std::uint8_t> d(static_cast<std::size_t>(p.total_rows() * p.ldd) * size, kUntouched);
   if (p.zero_outside)
-    for (std::int64_t r = 0; r < p.total_rows(); ++r) std::fill_n(d.begin() + r * p.ldd * size, p.n * size, 0);
+    for (std::int64_t r = 0; r < p.total_rows(); ++r) std::fill_n(d.begin() + r * p.ldd * size, columns * size, 0);
   for (std::int64_t g = 0; g < p.groups; ++g) {
     const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
     if (count == 0) continue;
-    const std::vector<std::uint8_t> rows = reference(problem_of_group(h, g), emu::MmaMath::exact, cut_of(h));
+    HostProblem one = problem_of_group(h, g);
+    if (!p.epilogue.empty()) one.problem.d = f32;
+    std::vector<std::uint8_t> rows = reference(one, emu::MmaMath::exact, cut_of(h));
+    if (!p.epilogue.empty()) rows = swiglu_of_halves(rows, p.n, p.d);
     for (std::int64_t r = 0; r < count; ++r)
-      std::copy_n(rows.begin() + r * p.n * size, p.n * size, d.begin() + (start + r) * p.ldd * size);
+      std::copy_n(rows.begin() + r * columns * size, columns * size, d.begin() + (start + r) * p.ldd * size);
   }
   return d;
 }

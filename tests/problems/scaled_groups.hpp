@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbered products of groups of rows and of K on Blackwell, with scales of mx and nv: every type of 4, 6 and 8 bits,
-// tile, cluster, number of accumulators, encoding and variant. Ten numbers in a row share a kernel, because compiling
-// is most of the time. Their references are those of random_grouped.hpp and random_k_grouped.hpp.
-// Scales in no group, and those that pad a group to 128 rows, are NaN: reads of another group's scales show.
+// tile, cluster, pair, number of accumulators, encoding and variant; groups of rows also with SwiGLU of halves, and
+// with any end of K. Ten numbers in a row share a kernel, because compiling is most of the time. Their references are
+// those of random_grouped.hpp and random_k_grouped.hpp. Scales in no group, and those that pad a group to 128 rows, are
+// NaN: reads of another group's scales show.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +33,9 @@ inline GemmConfig drawn_scaled_config(std::mt19937_64& rng) {
   return c;
 }
 
-/// Returns the elements of K to which rows of the operands are padded.
-inline std::int64_t step_of(const GemmConfig& c) {
-  const bool packed = is_packed(c.operands.a) || is_packed(c.operands.b);
-  return c.operands.a == e2m1 && c.operands.b == e2m1 ? 32 : packed ? 128 : 16;
+/// Returns the operands of a config, without extents.
+inline GemmProblem operands_of(const GemmConfig& c) {
+  return {.a = c.operands.a, .b = c.operands.b, .scale = c.operands.scale};
 }
 
 /// Removes from a config what the problem says instead.
@@ -53,6 +53,7 @@ GemmConfig scaled_grouped_config(std::mt19937_64 rng, GroupEncoding encoding, co
     GemmConfig c = drawn_scaled_config(rng);
     change(rng, c);
     c.cluster = {1 + static_cast<int>(rng() % 2), 1};
+    c.sm100.pair = c.cluster.m == 2 && rng() % 3 != 0;
     c.row_groups.variant = encoding == GroupEncoding::masked ? GroupedVariant::masked : GroupedVariant::contiguous;
     GemmConfig resolved = c;
     resolved.grouping = Grouping::row_groups, resolved.row_groups.capacity = 128;
@@ -61,12 +62,12 @@ GemmConfig scaled_grouped_config(std::mt19937_64 rng, GroupEncoding encoding, co
 }
 
 /// Draws operands and scales of a laid-out problem and sets their strides: groups' scales and matrices of B may lie
-/// apart.
+/// apart. The rows of the operands are multiples of `step` elements.
 inline void fill_scaled_groups(HostGrouped& h, std::mt19937_64& rng, std::int64_t step) {
   GroupedProblem& p = h.problem;
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
-  p.lda = p.k + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
-  p.ldb = p.k + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
+  p.lda = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
+  p.ldb = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
   p.stride_b_group = p.n * p.ldb + (pick(3) == 0 ? step : 0);
   std::vector<std::uint8_t> all;
   fill_matrix(all, rng, p.a, p.total_rows(), p.k, p.lda);
@@ -103,15 +104,17 @@ inline HostGrouped scaled_grouped(std::uint64_t i, const GemmConfig& c, GroupEnc
   p.encoding = encoding;
   h.config = without_operands(c);
   p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale;
+  if (config::pairs_halves(c)) p.epilogue = c.epilogue;
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(8);
   constexpr std::int64_t kGroups[5] = {1, 2, 3, 8, 17};
   p.groups = kGroups[pick(5)];
   p.n = unit * (1 + pick(400 / static_cast<std::uint64_t>(unit)));
-  p.k = pick(13) == 0 ? 0 : step_of(c) * (1 + pick(1 + 900 / static_cast<std::uint64_t>(step_of(c))));
+  const std::int64_t step = step_of_k(operands_of(c));
+  p.k = pick(13) == 0 ? 0 : step * (1 + pick(1 + 900 / static_cast<std::uint64_t>(step)));
   p.zero_outside = pick(4) == 0;
   encode_groups(h, rng, random_counts(rng, p.groups, rng() % 6));
-  p.ldd = p.n + (pick(3) == 0 ? unit * (1 + pick(4)) : 0);
-  fill_scaled_groups(h, rng, step_of(c));
+  p.ldd = h.columns_of_d() + (pick(3) == 0 ? std::min<std::int64_t>(unit, 32) * (1 + pick(4)) : 0);
+  fill_scaled_groups(h, rng, step_of_rows(operands_of(c)));
   return h;
 }
 
@@ -124,8 +127,11 @@ inline GroupEncoding scaled_encoding(std::uint64_t i) {
 /// Returns problem `i`, from kFirstScaledGrouped on.
 inline HostGrouped scaled_grouped(std::uint64_t i) {
   const std::mt19937_64 rng(i / kScaledOfKernel * 0x9e3779b97f4a7c15ull + 83);
-  const auto as_drawn = [](std::mt19937_64&, GemmConfig&) {};
-  return scaled_grouped(i, scaled_grouped_config(rng, scaled_encoding(i), as_drawn), scaled_encoding(i), 8);
+  const auto with_halves = [](std::mt19937_64& draws, GemmConfig& c) {
+    c.epilogue = draws() % 3 == 0 ? evt::swiglu_halves(evt::acc) : EpilogueTree();
+  };
+  const GemmConfig c = scaled_grouped_config(rng, scaled_encoding(i), with_halves);
+  return scaled_grouped(i, c, scaled_encoding(i), config::pairs_halves(c) ? config::unit_of_halves(c) : 8);
 }
 
 // --- groups of K --------------------------------------------------------------------------------------------------
@@ -167,7 +173,7 @@ inline HostKGrouped scaled_k_grouped(std::uint64_t i) {
   for (auto& count : counts) count %= granule == 256 ? 3 : 5;
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(2);
   encode_k_groups(h, rng, counts, granule);
-  const std::int64_t step = step_of(c);
+  const std::int64_t step = step_of_rows(operands_of(c));
   p.lda = p.total_k() + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
   p.ldb = p.total_k() + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
   p.ldd = p.n + (pick(3) == 0 ? 8 * (1 + pick(4)) : 0);
