@@ -25,7 +25,8 @@ struct Run {
   double plan_seconds = 0;
   Timing timing;
   std::optional<Judgement> judgement;
-  std::uint64_t hash = 0;  // XXH3 of the packed bytes of D
+  std::uint64_t hash = 0;                    // XXH3 of the packed bytes of D
+  std::optional<std::uint64_t> scales_hash;  // of the scales of a quantised D, in rows
 };
 
 /// Where every run adds to D there is one.
@@ -112,6 +113,7 @@ Outcome report(const operations::Operation& operation, const Request& request, c
                             {"d_xxh3", fmt::format("{:016x}", run.hash)},
                             {"device_description", run.device.description}})
     outcome.json.push_back(std::move(field));
+  if (run.scales_hash) outcome.json.emplace_back("out_scales_xxh3", fmt::format("{:016x}", *run.scales_hash));
   if (operation.config().grouping == Grouping::row_groups)
     outcome.json.emplace_back("variant", name_of(operation.config().row_groups.variant));
   if (run.timing.stats) report_stats(*run.timing.stats, outcome);
@@ -123,6 +125,7 @@ Outcome report(const operations::Operation& operation, const Request& request, c
   if (groups) report_groups(*groups, run.judgement, outcome);
   outcome.text +=
       fmt::format("  D          xxh3 {:016x}{}\n", run.hash, request.out ? ", written to " + *request.out : "");
+  if (run.scales_hash) outcome.text += fmt::format("  out_scales xxh3 {:016x}\n", *run.scales_hash);
   return outcome;
 }
 
@@ -150,6 +153,8 @@ Result<Outcome> run_operation(OperationRequest asked, const Flags&) {
   WW_TRY(run.timing, timed(operation, device));
   WW_CHECK(operation.download());
   run.hash = XXH3_64bits(operation.d().data(), operation.d().bytes());
+  if (const Matrix& scales = operation.epilogue().out_scales; scales.bytes() > 0)
+    run.scales_hash = XXH3_64bits(scales.data(), scales.bytes());
   progress.phase("write");
   if (request.out) WW_CHECK(write_npy_batch(*request.out, "--out", operation.d(), operation.matrices()));
   WW_CHECK(write_outputs(asked.epilogue, operation.epilogue(), operation.matrices()));

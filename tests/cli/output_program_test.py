@@ -196,6 +196,22 @@ class Output(unittest.TestCase):
         folder.chmod(0o755)
         self.assertEqual((file.read_bytes(), os.listdir(folder)), (b"old", ["d.npy"]))
 
+    def test_scales_of_a_quantised_d_have_a_hash_of_their_own(self) -> None:
+        def hashes(*flags: str) -> List[str]:
+            said = json.loads(run(*flags, "--json").stdout)
+            return [said["d_xxh3"], said.get("out_scales_xxh3", "none")]
+
+        command = WRITERS["--out-scales"]
+        first = hashes(*command)
+        self.assertEqual(hashes(*command), first)
+        self.assertNotEqual(hashes(*command, "--seed", "1")[1], first[1])
+        self.assertNotIn("none", first)
+        self.assertEqual(hashes(*GEMM)[1], "none")
+        # Twice the values: the same elements of D under twice the scales.
+        double = hashes(*command[:-1], "quantise_block(acc*2)")
+        self.assertEqual(double[0], first[0])
+        self.assertNotEqual(double[1], first[1])
+
     def test_two_outputs_in_one_file_are_refused(self) -> None:
         both = self.path / "d.npy"
         result = run(*WRITERS["--out-scales"], "--out", str(both), "--out-scales", str(both), "--json")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole operations on Blackwell: the hash of D on the emulated device against that on a GPU.
+"""Whole operations on Blackwell: hashes of D, and of its scales where it is quantised, on the emulated device against
+those on a GPU.
 
   sm100_parity.py make   WARPWRIGHT FILE                  writes the rows of sm100_rows.py with the hashes of emu:sm100
   sm100_parity.py check  WARPWRIGHT FILE [DEVICE] [STEP]  runs every STEP-th row on DEVICE (default cuda:0)
@@ -32,7 +33,8 @@ def run(warpwright: str, words: List[str], device: str, *more: str) -> Dict:
 
 
 def hash_of(said: Dict) -> str:
-    return said.get("d_xxh3") or "none"
+    """Returns the hash of D, with that of its scales behind a plus sign; "none" if nothing ran."""
+    return "+".join(said[key] for key in ("d_xxh3", "out_scales_xxh3") if said.get(key)) or "none"
 
 
 def why(said: Dict) -> str:
@@ -51,7 +53,7 @@ def make(warpwright: str, file: str) -> int:
     said = in_parallel(lambda words: run(warpwright, words, "emu:sm100", "--verify", "--threads", "1"), rows, "emu:sm100")
     bad = 0
     with open(file, "w", encoding="utf-8") as out:
-        out.write("# hash of D on emu:sm100, arguments of warpwright; made by: sm100_parity.py make\n")
+        out.write("# hash of D on emu:sm100, +that of its scales, arguments of warpwright; made by: sm100_parity.py make\n")
         for words, answer in zip(rows, said):
             if answer.get("ok") is not True:
                 bad += 1
