@@ -231,18 +231,22 @@ def test_other_shapes_of_scaled_grouped_mm():
     assert not got[60:].any()
 
 
+def elements(recipe, rows, k, generator):
+    """An operand in a format of Blackwell, and its elements in float64."""
+    if recipe == "mxfp8":
+        values = torch.randint(-3, 4, (rows, k), generator=generator).to(FP8)
+        return values, values.double()
+    codes = torch.randint(0, 16, (rows, k), generator=generator, dtype=torch.uint8)
+    table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.double)
+    return (warpwright.pack_elements(codes, "e2m1").view(torch.float4_e2m1fn_x2),
+            table[(codes & 7).long()] * (1 - 2 * (codes >> 3).double()))
+
+
 def blackwell(recipe, m, n, k, seed=51):
     """Operands of scaled_mm in formats of Blackwell, and the product in float64, which is exact."""
     def operand(rows, seed):
         generator = torch.Generator().manual_seed(seed)
-        if recipe == "mxfp8":
-            values = torch.randint(-3, 4, (rows, k), generator=generator).to(FP8)
-            stored, wide = values, values.double()
-        else:
-            codes = torch.randint(0, 16, (rows, k), generator=generator, dtype=torch.uint8)
-            table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.double)
-            stored = warpwright.pack_elements(codes, "e2m1").view(torch.float4_e2m1fn_x2)
-            wide = table[(codes & 7).long()] * (1 - 2 * (codes >> 3).double())
+        stored, wide = elements(recipe, rows, k, generator)
         vector = 16 if recipe.startswith("nv") else 32
         scales = torch.exp2(torch.randint(-1, 2, (rows, -(-k // vector)), generator=generator).float())
         wide = wide * scales.double().repeat_interleave(vector, 1)[:, :k]
@@ -309,23 +313,24 @@ def test_scaled_grouped_mm_of_blackwell(recipe):
     assert torch.equal(first[0].cpu(), parts[0][1].bfloat16())
 
 
-def groups_of_k(m, n, ks, seed):
-    """Operands of groups of K in FP8 with scales of mx, those of each group in chunks of its own, and the products."""
+def groups_of_k(recipe, m, n, ks, seed):
+    """Operands of groups of K in a format of Blackwell, the scales of each group in chunks of its own, and the products."""
     generator = torch.Generator().manual_seed(seed)
-    k = sum(ks)
+    vector, own = (16, FP8) if recipe.startswith("nv") else (32, torch.float8_e8m0fnu)
+    ends = [sum(ks[: g + 1]) for g in range(len(ks))]
     given = []
     for rows in (m, n):
-        values = torch.randint(-3, 4, (rows, k), generator=generator).to(FP8)
-        parts, wide = [], []
-        for start, count in zip([sum(ks[:g]) for g in range(len(ks))], ks):
-            scales = torch.exp2(torch.randint(-1, 2, (rows, -(-count // 32)), generator=generator).float())
+        stored, values = elements(recipe, rows, sum(ks), generator)
+        parts, wide = [torch.zeros(0, dtype=torch.uint8)], []
+        for end, count in zip(ends, ks):
+            scales = torch.exp2(torch.randint(-1, 2, (rows, -(-count // vector)), generator=generator).float())
             if count > 0:
-                parts.append(warpwright.swizzle_scales(scales.to(torch.float8_e8m0fnu)).view(torch.uint8).reshape(-1))
-            one = scales.double().repeat_interleave(32, 1)[:, :count]
-            wide.append(values[:, start : start + count].double() * one)
-        given.append((values.to(DEVICE), torch.cat(parts).view(torch.float8_e8m0fnu).to(DEVICE), wide))
+                parts.append(warpwright.swizzle_scales(scales.to(own)).view(torch.uint8).reshape(-1))
+            one = scales.double().repeat_interleave(vector, 1)[:, :count]
+            wide.append(values[:, end - count : end] * one)
+        given.append((stored.to(DEVICE), torch.cat(parts).view(own).to(DEVICE), wide))
     (a, sa, x), (b, sb, y) = given
-    return a, b.t(), sa, sb, torch.stack([one @ other.t() for one, other in zip(x, y)])
+    return a, b.t(), sa, sb, offsets(ends), torch.stack([one @ other.t() for one, other in zip(x, y)])
 
 
 RANDOM_KS = [(int(m), int(8 * n), [int(32 * one) for one in ks]) for m, n, *ks in
@@ -333,18 +338,61 @@ RANDOM_KS = [(int(m), int(8 * n), [int(32 * one) for one in ks]) for m, n, *ks i
 
 
 @needs_blackwell
-@pytest.mark.parametrize("m,n,ks", [(40, 64, [128, 0, 384]), (130, 72, [96, 32, 160, 256]), (1, 8, [32]), *RANDOM_KS])
-def test_scaled_grouped_mm_of_groups_of_k_with_mx(m, n, ks):
-    a, b, sa, sb, expected = groups_of_k(m, n, ks, 81)
-    ends = offsets([sum(ks[: g + 1]) for g in range(len(ks))])
-    swizzle, one = Swizzle.SWIZZLE_32_4_4, Recipe.BlockWise1x32
+@pytest.mark.parametrize("recipe", ["mxfp8", "mxfp4", "nvfp4"])
+@pytest.mark.parametrize("m,n,ks", [(40, 64, [256, 0, 512]), (130, 72, [96, 32, 160, 256]), (1, 8, [32]), (200, 136, [0, 0]),
+                                    (70, 200, [288, 0, 64, 32, 608]), *RANDOM_KS])
+def test_scaled_grouped_mm_of_groups_of_k(recipe, m, n, ks):
+    a, b, sa, sb, ends, expected = groups_of_k(recipe, m, n, ks, 81)
+    swizzle = Swizzle.SWIZZLE_32_4_4
+    one = Recipe.BlockWise1x16 if recipe == "nvfp4" else Recipe.BlockWise1x32
     got = wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=ends, output_dtype=torch.float32)
     assert torch.equal(got.cpu(), expected.float())
-    if all(count % 128 == 0 for count in ks):
-        got = wwt.scaled_grouped_mm(a, b, sa.reshape(-1, 4), one, sb, one, swizzle, swizzle, offs=ends, alignment=128)
+    if all(count % 256 == 0 for count in ks):
+        got = wwt.scaled_grouped_mm(a, b, sa.reshape(-1, 4), one, sb, one, swizzle, swizzle, offs=ends, alignment=256)
         assert torch.equal(got.cpu(), expected.bfloat16())
     with pytest.raises(ValueError, match="scale_b"):
-        wwt.scaled_grouped_mm(a, b, sa, one, sb[1:], one, swizzle, swizzle, offs=ends)
+        wwt.scaled_grouped_mm(a, b, sa, one, torch.cat((sb, sb[:0].new_zeros(1))), one, swizzle, swizzle, offs=ends)
+
+
+@needs_blackwell
+@pytest.mark.parametrize("seed", range(6))
+def test_random_groups_of_k_in_nvfp4(seed):
+    """Groups of multiples of 16, one in three empty, so that chunks of scales move to other places in every way."""
+    source = torch.Generator().manual_seed(9000 + seed)
+    m, n, groups = (int(torch.randint(1, most, (), generator=source)) for most in (300, 30, 8))
+    ks = [int(torch.randint(0, 40, (), generator=source)) * int(torch.randint(0, 3, (), generator=source) > 0) * 16
+          for _ in range(groups)]
+    a, b, sa, sb, ends, expected = groups_of_k("nvfp4", m, 8 * n, ks, seed)
+    one, swizzle = Recipe.BlockWise1x16, Swizzle.SWIZZLE_32_4_4
+    got = wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=ends, output_dtype=torch.float32)
+    assert torch.equal(got.cpu(), expected.float()), f"python -m pytest test_torch.py -k 'nvfp4 and {seed}': {m} {n} {ks}"
+
+
+@needs_blackwell
+def test_groups_with_a_scale_of_the_tensor():
+    a, b, sa, sb, ends, expected = groups_of_k("nvfp4", 40, 64, [96, 64], 83)
+    both, swizzle = [Recipe.BlockWise1x16, Recipe.TensorWise], [Swizzle.SWIZZLE_32_4_4, Swizzle.NO_SWIZZLE]
+    half, four = torch.tensor([0.5], device=DEVICE), torch.tensor(4.0, device=DEVICE)
+
+    def of(scales_a, scales_b):
+        return wwt.scaled_grouped_mm(a, b, scales_a, both, scales_b, both, swizzle, swizzle, offs=ends,
+                                     output_dtype=torch.float32)
+
+    assert torch.equal(of([sa, half], [sb, four]).cpu(), 2 * expected.float())
+    with pytest.raises(NotImplementedError, match="scale_a: expected one scale of the tensor for all groups, got 2"):
+        of([sa, half.repeat(2)], [sb, four.repeat(2)])
+    with pytest.raises(ValueError, match="scale_b: expected a tensor for each level"):
+        of([sa, half], sb)
+    (x, yt, sx, _, sy, *_), product_of_rows = blackwell("nvfp4", 40, 64, 256)
+    got = wwt.scaled_grouped_mm(x, yt[None], [sx, half], both, [sy, half], both, swizzle, swizzle, offs=offsets((40,)),
+                                output_dtype=torch.float32)
+    assert torch.equal(got.cpu(), 0.25 * product_of_rows.float())
+    chunks = (sx.reshape(-1), sy.reshape(1, -1))
+    for out in (None, torch.zeros(40, 64, dtype=torch.float32, device=DEVICE)):
+        got = wwt.grouped_gemm(x, yt.t()[None], offsets((40,)), *chunks, global_scale=four, out=out, out_dtype=torch.float32)
+        assert torch.equal(got.cpu(), 4 * product_of_rows.float())
+    got = torch.ops.warpwright.k_grouped_gemm(x, yt.t(), offsets((256,)), chunks[0], chunks[1][0], global_scale=four)
+    assert torch.equal(got[0].cpu(), 4 * product_of_rows.float())
 
 
 @needs_blackwell
@@ -382,10 +430,9 @@ def test_what_formats_of_blackwell_refuse():
         wwt.scaled_mm(a, b, [sa, sa], one, sb, one, swizzle, swizzle)
     with pytest.raises(ValueError, match="scale_b"):  # e4m3 scales are NVFP4's
         wwt.scaled_mm(a, b, sa, one, sb.view(FP8), one, swizzle, swizzle)
-    for recipe in ("mxfp4", "nvfp4"):
-        (a, b, sa, one, sb, *_), _ = blackwell(recipe, 64, 64, 128)
-        with pytest.raises(NotImplementedError, match="mat_a, mat_b.*groups of K"):
-            wwt.scaled_grouped_mm(a, b, sa, one, sb, one, swizzle, swizzle, offs=offsets((128,)))
+    (_, narrow, _, _, of_narrow, *_), _ = blackwell("mxfp4", 64, 64, 128)
+    with pytest.raises(NotImplementedError, match="mat_b: expected.*groups of K of 4 bits"):
+        wwt.scaled_grouped_mm(a, narrow, sa, one, of_narrow, one, swizzle, swizzle, offs=offsets((128,)))
 
 
 def test_what_torch_has_and_this_library_lacks_is_refused():

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from .._errors import invalid
-from ._ops import gemm, grouped_gemm, k_grouped_gemm, k_of
+from ._ops import counted_as_one, gemm, grouped_gemm, k_grouped_gemm, k_of
 
 Scale = Union[torch.Tensor, Sequence[torch.Tensor]]
 _Type: Any = getattr(F, "ScalingType", None) or getattr(F, "_ScalingType")  # torch 2.10 and 2.11 have the latter
@@ -103,13 +103,14 @@ def _rows_of_chunks(argument: str, scale: torch.Tensor, count: int) -> torch.Ten
     return scale.reshape(count, -1) if count > 0 else scale.reshape(-1)
 
 
-def _chunks_of_groups(argument: str, scale: torch.Tensor, rows: int, k: int, vector: int) -> torch.Tensor:
-    """Scales of groups of K, a matrix of chunks for each group one after the other, in memory for all of K."""
-    of_column = (rows + 127) // 128 * 512  # bytes for 4 scales of all rows
-    if not scale.is_contiguous() or scale.numel() % max(of_column, 1) != 0:
-        raise invalid(argument, f"contiguous chunks of each group of K, {of_column} elements for 4 scales",
+def _chunks_of_groups(argument: str, scale: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """Scales of groups of K, a matrix of chunks for each group one after the other, in memory for `columns` columns of
+    chunks."""
+    blocks = (rows + 127) // 128
+    if not scale.is_contiguous() or scale.numel() % max(blocks * 512, 1) != 0:
+        raise invalid(argument, f"contiguous chunks of each group of K, {blocks * 512} elements for 4 scales",
                       f"shape {tuple(scale.shape)}, strides {scale.stride()}")
-    flat, count = scale.reshape(-1), (k + 4 * vector - 1) // (4 * vector) * of_column
+    flat, count = scale.reshape(-1), columns * blocks * 512
     if flat.numel() >= count:
         return flat[:count]
     made = torch.zeros(count, dtype=torch.uint8, device=scale.device)
@@ -117,14 +118,41 @@ def _chunks_of_groups(argument: str, scale: torch.Tensor, rows: int, k: int, vec
     return made.view(scale.dtype)
 
 
-def _chunked_scales(recipe: str, of_a: Sequence[torch.Tensor], of_b: Sequence[torch.Tensor], m: int, n: int,
-                    k: int) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
+def _chunks_of_padded_groups(argument: str, scale: torch.Tensor, rows: int, columns: int, offs: torch.Tensor,
+                             ends: torch.Tensor, of_chunk: int) -> torch.Tensor:
+    """Those of groups that end at `ends` after padding, from those of groups that end at `offs`. The matrix of a group
+    has its columns of chunks, of `of_chunk` elements of K, for each block of 128 rows; columns behind it are zero."""
+    blocks = (rows + 127) // 128
+    given = _chunks_of_groups(argument, scale, rows, scale.numel() // max(blocks * 512, 1)).view(torch.uint8)
+    chunks = torch.cat((given.reshape(-1, 512), given.new_zeros(1, 512)))
+    counts = (offs - torch.cat((offs.new_zeros(1), offs[:-1])) + of_chunk - 1) // of_chunk  # columns that a group has
+    starts = counts.cumsum(0, dtype=torch.int32) - counts
+    padded_ends = ends // of_chunk
+    padded_starts = torch.cat((padded_ends.new_zeros(1), padded_ends[:-1]))
+    number = torch.arange(columns * blocks, dtype=torch.int32, device=scale.device)
+    group = torch.searchsorted(padded_ends * blocks, number, right=True)
+    g = group.clamp(max=offs.shape[0] - 1)
+    width = (padded_ends - padded_starts)[g].clamp(min=1)
+    inside = number - padded_starts[g] * blocks
+    block, column = inside // width, inside % width
+    source = starts[g] * blocks + block * counts[g] + column
+    absent = (group >= offs.shape[0]) | (column >= counts[g])
+    source = torch.where(absent, chunks.shape[0] - 1, source).clamp(0, chunks.shape[0] - 1).long()
+    return chunks[source].reshape(-1).view(scale.dtype)
+
+
+def _levels_of(recipe_a: Any, scale_a: Any, scale_b: Any) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
     """The chunks of both operands and, of the second level, the product of both tensors' scales."""
-    vector = _CHUNKED[recipe]
-    factor = None
-    if len(of_a) == 2:
-        factor = _vector("scale_a", of_a[1], 1) * _vector("scale_b", of_b[1], 1)
-    return _chunks("scale_a", of_a[0], m, k, vector), _chunks("scale_b", of_b[0], n, k, vector), factor
+    of_a, of_b = _levels(scale_a), _levels(scale_b)
+    for name, levels in (("scale_a", of_a), ("scale_b", of_b)):
+        if len(levels) != len(_levels(recipe_a)):
+            raise invalid(name, f"a tensor for each level, {len(_levels(recipe_a))}", f"{len(levels)}")
+    if len(of_a) == 1:
+        return of_a[0], of_b[0], None
+    for name, levels in (("scale_a", of_a), ("scale_b", of_b)):
+        if levels[1].numel() != 1:
+            raise NotImplementedError(f"{name}: expected one scale of the tensor for all groups, got {levels[1].numel()}")
+    return of_a[0], of_b[0], _vector("scale_a", of_a[1], 1) * _vector("scale_b", of_b[1], 1)
 
 
 def _blocks(extent: int) -> int:
@@ -182,20 +210,19 @@ def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_re
         raise invalid("mat_a, mat_b", "(M, K) and (K, N)", f"{tuple(mat_a.shape)} and {tuple(mat_b.shape)}")
     m, k, n = mat_a.shape[0], k_of(mat_a), mat_b.shape[1]
     if recipe in _CHUNKED:
-        levels_a, levels_b = _levels(scale_a), _levels(scale_b)
-        for name, levels in (("scale_a", levels_a), ("scale_b", levels_b)):
-            if len(levels) != len(_levels(scale_recipe_a)):
-                raise invalid(name, f"a tensor for each level, {len(_levels(scale_recipe_a))}", f"{len(levels)}")
-        chunks_a, chunks_b, factor = _chunked_scales(recipe, levels_a, levels_b, m, n, k)
-        return gemm(mat_a, mat_b.t(), chunks_a, chunks_b, scale=recipe, global_scale=factor, bias=bias,
+        of_a, of_b, factor = _levels_of(scale_recipe_a, scale_a, scale_b)
+        return gemm(mat_a, mat_b.t(), _chunks("scale_a", of_a, m, k, _CHUNKED[recipe]),
+                    _chunks("scale_b", of_b, n, k, _CHUNKED[recipe]), scale=recipe, global_scale=factor, bias=bias,
                     out_dtype=_output(output_dtype))
     of_a, of_b = _dense_scales(recipe, _single("scale_a", scale_a), _single("scale_b", scale_b), m, n, k)
     return gemm(mat_a, mat_b.t(), of_a, of_b, scale=recipe, bias=bias, out_dtype=_output(output_dtype))
 
 
 def _padded_groups(operands: Sequence[torch.Tensor], offs: torch.Tensor) -> Tuple[Tuple[torch.Tensor, ...], torch.Tensor]:
-    """Copies of FP8 operands (rows, K) in which every group of K is padded with zeros to a multiple of 128; and ends."""
-    k, groups, device = operands[0].shape[1], offs.shape[0], offs.device
+    """Copies of operands (rows, K) in which every group of K is padded with zeros to a multiple of 128 bytes; and ends.
+    `offs` and ends count elements, of which those of 4 bits are pairs in a byte."""
+    of_byte = counted_as_one(operands[0])
+    offs, k, groups, device = offs // of_byte, operands[0].shape[1], offs.shape[0], offs.device
     columns = (k + 127 * groups) // 128 * 128  # as many as they may need
     starts = torch.cat((offs.new_zeros(1), offs[:-1]))
     padded = (offs - starts + 127) // 128 * 128
@@ -209,7 +236,32 @@ def _padded_groups(operands: Sequence[torch.Tensor], offs: torch.Tensor) -> Tupl
         storage = torch.zeros((operand.shape[0], columns + 16), dtype=torch.uint8, device=device)
         storage.index_copy_(1, to, operand.view(torch.uint8))
         made.append(storage[:, :columns].view(operand.dtype))
-    return tuple(made), ends
+    return tuple(made), ends * of_byte
+
+
+def _groups_of_k(mat_a: torch.Tensor, mat_b: torch.Tensor, of_a: torch.Tensor, of_b: torch.Tensor,
+                 factor: Optional[torch.Tensor], recipe: str, offs: torch.Tensor, alignment: int,
+                 dtype: torch.dtype) -> torch.Tensor:
+    """The products of groups of K, which kernels read where each begins at a multiple of 128 bytes."""
+    groups, given = offs.shape[0], offs
+    a, b = mat_a, mat_b.t()
+    if counted_as_one(a) != counted_as_one(b):
+        raise NotImplementedError(f"mat_b: expected {a.dtype} as mat_a, in groups of K of 4 bits, got {b.dtype}")
+    if recipe == "row-column":
+        of_a = _vector("scale_a", of_a, groups, a.shape[0])
+        of_b = _vector("scale_b", of_b, groups, b.shape[0])
+    span = 128 * counted_as_one(a)
+    pads = recipe in ("tensor", "row-column", "mx", "nv") and alignment % span != 0 and groups > 0
+    if pads:
+        (a, b), offs = _padded_groups((a, b), offs)
+    if recipe in _CHUNKED:
+        of_chunk = 4 * _CHUNKED[recipe]
+        columns = (k_of(a) + of_chunk - 1) // of_chunk
+        for_rows = {"scale_a": (of_a, a.shape[0]), "scale_b": (of_b, b.shape[0])}
+        of_a, of_b = (_chunks_of_padded_groups(name, scale, rows, columns, given, offs, of_chunk)
+                      if pads and span > of_chunk else _chunks_of_groups(name, scale, rows, columns)
+                      for name, (scale, rows) in for_rows.items())
+    return k_grouped_gemm(a, b, offs, of_a, of_b, scale=recipe, global_scale=factor, out_dtype=dtype)
 
 
 def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_recipe_a: Any, scale_b: Scale,
@@ -230,10 +282,11 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
 
     BlockWise1x32 and BlockWise1x16 with SWIZZLE_32_4_4 are taken on Blackwell. For groups of rows and batches: chunks of
     each group padded to 128 rows, those of mat_a one group after the other in memory for (M + 127 G) / 128 blocks of rows
-    or more. For groups of K, in FP8 with BlockWise1x32 alone: chunks of each group padded to 128 of K, one group after
-    the other; groups that are not multiples of 128 are padded in a copy, as above.
+    or more. For groups of K: chunks of each group, one group after the other. offs count elements, also of pairs of 4
+    bits, whose groups are even; groups that are not multiples of 128 (of 4 bits 256) are padded in a copy, as above. The
+    second level of [BlockWise1x16, TensorWise] is one scale for all groups.
 
-    alignment               a promise that every group has a multiple of so many rows, or columns of K
+    alignment               a promise that every group has a multiple of so many rows, or elements of K
 
     scale_a, scale_b, scale_recipe_a, scale_recipe_b, swizzle_a, swizzle_b, bias, output_dtype, contraction_dim and
     use_fast_accum are those of scaled_mm(); there is no bias for groups of K.
@@ -241,40 +294,31 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
     _refuse(recipe, swizzle_a, swizzle_b, contraction_dim)
-    of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
+    factor = None
     if recipe in _CHUNKED:
-        if mat_a.dim() == 2 and mat_b.dim() == 2:
-            if recipe != "mx" or k_of(mat_a) != mat_a.shape[1]:
-                raise NotImplementedError("mat_a, mat_b: expected FP8 and scales of mx for groups of K in formats of "
-                                          f"Blackwell, got {mat_a.dtype} and scales of {recipe}")
-        else:
+        of_a, of_b, factor = _levels_of(scale_recipe_a, scale_a, scale_b)
+        if mat_b.dim() == 3:
             of_a = _rows_of_chunks("scale_a", of_a, mat_a.shape[0] if mat_a.dim() == 3 else 0)
             of_b = _rows_of_chunks("scale_b", of_b, mat_b.shape[0])
+    else:
+        of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
     dtype = _output(output_dtype)
     if alignment < 1:
         raise invalid("alignment", "a positive number", alignment)
     if mat_a.dim() == 3 and mat_b.dim() == 3 and offs is None:
-        return gemm(mat_a, mat_b.transpose(-2, -1), of_a, of_b, scale=recipe, bias=bias, out_dtype=dtype)
+        return gemm(mat_a, mat_b.transpose(-2, -1), of_a, of_b, scale=recipe, global_scale=factor, bias=bias,
+                    out_dtype=dtype)
     if offs is None:
         raise invalid("offs", "the ends of the groups", None)
     if offs.dtype != torch.int32 or offs.dim() != 1:
         raise invalid("offs", "int32 in one dimension", f"{offs.dtype} of shape {tuple(offs.shape)}")
     if mat_a.dim() == 2 and mat_b.dim() == 3:
         return grouped_gemm(mat_a, mat_b.transpose(-2, -1), offs, of_a.reshape(-1) if recipe == "row-column" else of_a,
-                            of_b, scale=recipe, bias=bias, zero_outside=True, alignment=alignment, out_dtype=dtype)
+                            of_b, scale=recipe, global_scale=factor, bias=bias, zero_outside=True, alignment=alignment,
+                            out_dtype=dtype)
     if mat_a.dim() == 2 and mat_b.dim() == 2:
         if bias is not None:
             raise NotImplementedError("bias: expected None for groups of K, got a tensor")
-        groups = offs.shape[0]
-        if recipe == "row-column":
-            of_a = _vector("scale_a", of_a, groups, mat_a.shape[0])
-            of_b = _vector("scale_b", of_b, groups, mat_b.shape[1])
-        a, b = mat_a, mat_b.t()
-        if recipe in ("tensor", "row-column", "mx") and alignment % 128 != 0 and groups > 0:
-            (a, b), offs = _padded_groups((a, b), offs)
-        if recipe == "mx":
-            of_a = _chunks_of_groups("scale_a", of_a, a.shape[0], a.shape[1], 32)
-            of_b = _chunks_of_groups("scale_b", of_b, b.shape[0], b.shape[1], 32)
-        return k_grouped_gemm(a, b, offs, of_a, of_b, scale=recipe, out_dtype=dtype)
+        return _groups_of_k(mat_a, mat_b, of_a, of_b, factor, recipe, offs, alignment, dtype)
     raise NotImplementedError(f"mat_a, mat_b: expected 2 and 3, 2 and 2 or 3 and 3 dimensions, got {mat_a.dim()} and "
                               f"{mat_b.dim()}")

@@ -25,9 +25,10 @@ _GROUPS = "str encoding=\"offsets\", Tensor? counts=None, int alignment=1"
 _TYPE = "ScalarType? out_dtype=None"
 _SCHEMAS = {
     "gemm": f"Tensor a, Tensor b, {_SCALES}, Tensor? global_scale=None, {_EPILOGUE}, {_OPTIONS}",
-    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, bool zero_outside=False, "
-                    f"str? expected_sizes=None, {_EPILOGUE}, str? config=None",
-    "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, Tensor? c=None, str? config=None",
+    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, Tensor? global_scale=None, {_GROUPS}, "
+                    f"bool zero_outside=False, str? expected_sizes=None, {_EPILOGUE}, str? config=None",
+    "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, Tensor? global_scale=None, {_GROUPS}, "
+                      "Tensor? c=None, str? config=None",
 }
 _PAIRS_OF_4_BITS = getattr(torch, "float4_e2m1fn_x2", None)  # torch 2.8 and later
 _ENCODINGS = {"offsets": "offsets", "indptr": "indptr", "starts-counts": "starts", "row-ids": "row_ids",
@@ -108,9 +109,14 @@ def _default_type(a: torch.Tensor, single: torch.dtype) -> torch.dtype:
     return {torch.float16: torch.float16, torch.float32: torch.float32}.get(a.dtype, single)
 
 
+def counted_as_one(operand: torch.Tensor) -> int:
+    """Returns how many elements of an operand torch counts as one: of 4 bits, a pair."""
+    return 2 if operand.dtype == _PAIRS_OF_4_BITS else 1
+
+
 def k_of(operand: torch.Tensor) -> Any:
-    """Returns K of an operand, of which torch counts pairs of 4-bit elements."""
-    return operand.shape[-1] * (2 if operand.dtype == _PAIRS_OF_4_BITS else 1)
+    """Returns K of an operand (rows, K), whatever torch counts."""
+    return operand.shape[-1] * counted_as_one(operand)
 
 
 def _columns(n: Any, epilogue: Optional[str]) -> Any:
