@@ -89,6 +89,8 @@ FAMILIES = {  # name: arguments
         "'row_sum(acc*alpha + beta*c, out0)'",
     "contiguous":
         "grouped --n 136 --k 272 --rows 3,0,130,1 --encoding indptr --variant contiguous --tile 128x128 --stages 2",
+    "contiguous, 2x1, two scales of B in a tile":
+        "grouped --n 328 --k 400 --rows 3,0,130,1 --variant contiguous --tile 128x192 --cluster 2x1 --stages 2 --sms 4",
     "contiguous, SwiGLU and blocks":
         "grouped --n 256 --k 272 --rows 3,0,70,1 --encoding starts-counts --scale tensor --variant contiguous "
         "--tile 64x256 --out-dtype e4m3 --stages 2 --sms 2 --epilogue 'quantise_block(swiglu(acc))'",

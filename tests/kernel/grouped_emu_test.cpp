@@ -92,6 +92,37 @@ TEST(GroupedEmu, TheFirstIdOfATileIsThatOfItsRows) {
     }
 }
 
+// Every group has its own scales of B, and a tile passes from one to the next inside it. N ends inside a tile, inside
+// the second 128 columns of one, and a few columns into a scale; K ends inside a block of scales.
+TEST(GroupedEmu, TilesThatMeetSeveralScalesOfB) {
+  std::uint64_t seed = 660;
+  for (GroupEncoding encoding : kEncodings)
+    for (const auto& [tile, cluster] :
+         {std::pair{Tile{128, 192}, 2}, {Tile{128, 192}, 1}, {Tile{192, 96}, 1}, {Tile{64, 160}, 2}}) {
+      const GemmConfig config{.tile = tile, .cluster = {cluster}, .row_groups = {.variant = normal_variant(encoding)}};
+      constexpr std::int64_t kColumns[] = {136, 328, 520, 8, 384};
+      GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3, seed % 3 == 0 ? f32 : bf16);
+      p.n = kColumns[seed % 5], p.zero_outside = seed % 2 == 0;
+      expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
+    }
+}
+
+TEST(GroupedEmu, OneRowNoRowsAndNoKOfTilesThatMeetSeveralScalesOfB) {
+  std::uint64_t seed = 690;
+  for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
+    for (int cluster : {1, 2}) {
+      const GemmConfig config{
+          .tile = {128, 192}, .cluster = {cluster}, .row_groups = {.variant = normal_variant(encoding)}};
+      GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
+      p.n = 328, p.k = 784, p.zero_outside = true;  // more k-blocks than stages
+      expect_dense_bits(make_grouped(p, {1, 0, 0, 0, 0, 0}, 0, ++seed), config);
+      expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 0, ++seed), config);
+      expect_dense_bits(make_grouped(p, {1, 1, 1, 1, 1, 1}, 3, ++seed), config);
+      p.k = 0;
+      expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
+    }
+}
+
 TEST(GroupedEmu, RaggedTensorScalesOfEachGroup) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
     expect_dense_bits(make_grouped(problem_for(encoding, Scale::tensor, e4m3), kCounts, 0, 20),

@@ -207,6 +207,20 @@ inline GemmConfig occupancy_config(std::uint64_t i) {
           .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
+inline constexpr std::uint64_t kFirstWideGrouped = 5'600'000;
+
+/// Returns a config with block scales whose tiles pass from one scale of B to the next: at 64, 32, 16 or 8 columns.
+inline GemmConfig wide_config(std::uint64_t i, bool masked) {
+  struct Wide {
+    int rows, columns, cluster;
+  };
+  constexpr Wide kWide[] = {{128, 192, 2}, {128, 192, 1}, {192, 96, 1}, {64, 176, 2}, {256, 104, 1}};
+  const Wide& wide = kWide[i % 5];
+  return {.tile = {wide.rows, wide.columns},
+          .cluster = {wide.cluster},
+          .row_groups = {.variant = masked ? GroupedVariant::masked : GroupedVariant::contiguous}};
+}
+
 inline constexpr std::uint64_t kFirstNMajorGrouped = 5'800'000;
 
 /// The types of an N-major B.
@@ -257,7 +271,8 @@ inline GemmConfig blackwell_grouped_config(std::uint64_t i, const HostGrouped& h
 }
 
 /// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstOccupancyGrouped
-/// on, with an N-major B from kFirstNMajorGrouped on, for Blackwell from kFirstBlackwellGrouped on.
+/// on, with several scales of B in a tile from kFirstWideGrouped on, with an N-major B from kFirstNMajorGrouped on, for
+/// Blackwell from kFirstBlackwellGrouped on.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -268,7 +283,9 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   const bool common = i % 2 == 0;
   set_types(h, kGroupedTypes[common ? i / 2 % 3 : 3 + i / 2 % 6]);
   const bool blackwell = i >= kFirstBlackwellGrouped, n_major = !blackwell && i >= kFirstNMajorGrouped;
+  const bool wide = !blackwell && !n_major && i >= kFirstWideGrouped;
   if (n_major) set_types(h, kNMajorTypes[i / 6 % 5]), p.b_major = Major::mn;
+  if (wide) set_types(h, kGroupedTypes[i / 5 % 6 == 5 ? 4 : 0]);
   p.encoding = GroupEncoding(i / 6 % 5);
   if (blackwell) {
     set_types(h, kGroupedTypes[i / 10 % 11]);
@@ -311,6 +328,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // Not eight splits or three CTAs with large tables, because tables, slots and a ring do not fit together.
   if (n_major) h.config = n_major_config(p.groups > 1024 ? 0 : i, masked);
   else if (blackwell) h.config = blackwell_grouped_config(i, h);
+  else if (wide) h.config = wide_config(i, masked);
   else if (i >= kFirstOccupancyGrouped) h.config = occupancy_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);

@@ -117,6 +117,25 @@ TEST(GroupedList, HasNoVariantThatTheProblemExcludes) {
     EXPECT_EQ(config::cluster_of(c.config).size(), 1);
 }
 
+TEST(GroupedList, HasTilesThatMeetSeveralScalesOfBAndAutoLeavesThem) {
+  std::mt19937 random(2324);
+  for (int i = 0; i < 60; ++i) {
+    GroupedProblem p =
+        problem(1 + random() % 128, 64 + random() % 40000, 8 * (1 + random() % 900), 128 * (1 + random() % 60));
+    if (i % 3 == 0) p.encoding = GroupEncoding::masked, p.rows = 1 + random() % 600;
+    const std::string replay =
+        fmt::format("seed 2324, draw {}: {} groups, {} rows, {} x {}", i, p.groups, p.rows, p.n, p.k);
+    int clusters = 0;
+    for (const Candidate& c : rank(p, {}).candidates) {
+      const bool several = c.config.row_groups.variant != GroupedVariant::ragged && c.config.tile.n == 192;
+      clusters += several ? c.config.cluster.m : 0;
+      EXPECT_EQ(c.cost[Term::uncertainty] > 0, several) << replay << ": " << to_text(c.config);
+    }
+    EXPECT_EQ(clusters, 1 + 2) << replay << ": 128x192 alone and in pairs";
+    EXPECT_NE(best_grouped(p, {}).tile.n, 192) << replay;
+  }
+}
+
 TEST(GroupedRanking, IsSortedAndTheSameEveryTime) {
   std::mt19937 random(7);
   for (int i = 0; i < 40; ++i) {

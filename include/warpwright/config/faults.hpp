@@ -244,8 +244,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_tile(const GemmConfig& c) {
                                                                    : "whole 128 columns of D, to quantise to mx"};
   if (stages.quantise > EpilogueOp::quantise && !is_microscale(stages.quantise) && output_columns(c) % kScaleBlock != 0)
     return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
-  if (promoted && groups_rows(c) && kScaleBlock % c.tile.n != 0)
-    return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
+  if (promoted && groups_rows(c) && is_sm100(c) && kScaleBlock % c.tile.n != 0)
+    return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups on Blackwell"};
   if (scales_columns(c) && groups_rows(c)) return {"scale", "none, tensor, row-column or block for groups of rows"};
   if (c.tile.k != k_of_row(c))
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32, 256 for e2m1 with scales"};

@@ -82,7 +82,13 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
                                     u32 warp) {
     Mainloop::load_scales(block_scales(arguments, tile), shared, pipeline, warp);
   }
-  WW_DEVICE static int scale_offset(const Source&, const Tile&) { return 0; }  // tiles begin where a block of B does
+  /// Returns the offset of the tile's first column within the 128 columns of weights that share a scale. Every group
+  /// has scales of its own, which begin with its first column.
+  WW_DEVICE static int scale_offset(const Source&, const Tile& tile) {
+    if constexpr (config::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
+      return Mainloop::scale_offset({0, tile.tile_n, 0});
+    else return 0;
+  }
 
   /// Returns whether a consumer warpgroup has rows of the tile.
   WW_DEVICE static bool has_rows(const Tile& tile, int part) { return tile.rows > part * Source::kPartRows; }
@@ -131,7 +137,8 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
         arguments.scale_b_k,
         max(tile.rows, 1),
         arguments.k_blocks,
-        Mainloop::kHalves ? arguments.scale_b_n : 0};
+        arguments.scale_b_n,
+        ceil_div(arguments.n, config::kScaleBlock) - block_n};
     if constexpr (Mainloop::kHalves) return Mainloop::of_halves(scales, tile.tile_n, arguments.n);
     else return scales;
   }
