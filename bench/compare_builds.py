@@ -204,9 +204,11 @@ class Clockwork:
         return share
 
 
-def sets_of(job: Job, options: argparse.Namespace, memory: str) -> List[Any]:
-    return (dense_torch.make_sets(job.case, options.seed, memory) if job.dense
-            else grouped_torch.make_sets(job.case, False, [], options.seed, memory))
+def sets_of(together: List[Job], options: argparse.Namespace, memory: str) -> List[Any]:
+    """Operands for jobs of one case."""
+    case, wide = together[0].case, any(job.recipe == "bf16" for job in together)
+    return (dense_torch.make_sets(case, options.seed, memory) if together[0].dense
+            else grouped_torch.make_sets(case, False, [], options.seed, memory, wide))
 
 
 def run_all(jobs: List[Job], built: Dict[str, Library], record: Dict[str, Any], options: argparse.Namespace,
@@ -220,7 +222,7 @@ def run_all(jobs: List[Job], built: Dict[str, Library], record: Dict[str, Any], 
     rows: Dict[int, Any] = {}
 
     def measure(together: List[Job], again: bool) -> None:
-        sets = sets_of(together[0], options, built["base"].memory)
+        sets = sets_of(together, options, built["base"].memory)
         for job in together:
             row = run_job(job, built, sets, clockwork.share(job), rng, options)
             if again:
@@ -258,14 +260,15 @@ def parse_options() -> argparse.Namespace:
                                                     ("h200_shapes", "h200_grouped", "grouped_short")))
     parser.add_argument("--cases-matching", default="", help="only cases whose name contains this")
     parser.add_argument("--recipes", default=",".join(dense_torch.RECIPES), help="of dense products")
-    parser.add_argument("--grouped-recipes", default="block")
+    parser.add_argument("--grouped-recipes", default="block", help=", ".join(grouped_torch.RECIPES))
     parser.add_argument("--config", default="", help="part of a config for every product, such as a_source=registers")
     alone.add_options(parser, seconds=0.3, load=0.2)
     parser.add_argument("--compile-processes", type=int, default=os.cpu_count())
     parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    for name in ("cases", "recipes", "grouped_recipes"):
+    for name in ("cases", "recipes"):
         setattr(options, name, [part for part in getattr(options, name).split(",") if part])
+    options.grouped_recipes = grouped_torch.recipes_of(parser, options.grouped_recipes)
     return options
 
 

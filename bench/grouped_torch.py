@@ -44,6 +44,9 @@ VARIANTS = {
 }
 
 
+RECIPES = ("row-column", "block", "tensor", "bf16")
+
+
 @dataclasses.dataclass(frozen=True)
 class Variant:
     """One way to run every case: a config of ours, and whether launches overlap."""
@@ -83,6 +86,8 @@ class Operands:
     masked_d: Optional[torch.Tensor] = None    # (G, Mmax, N)
     masked_row: Optional[torch.Tensor] = None  # (G, Mmax)
     masked_block: Optional[torch.Tensor] = None  # (ceil(K/128), round_up(G Mmax, 4))
+    wide: Optional[Tuple[torch.Tensor, torch.Tensor]] = None  # a and b in bf16
+    masked_wide: Optional[torch.Tensor] = None  # masked_a in bf16
     padded: Dict[str, deepgemm.Padded] = dataclasses.field(default_factory=dict)
 
 
@@ -115,8 +120,10 @@ class Case:
         return self.entry.get("regime") == "decode" and self.masked_rows() <= 4 * self.m
 
     def problem(self, recipe: str, masked: bool) -> Any:
+        dtype = "WW_BF16" if recipe == "bf16" else "WW_E4M3"
         p = HEADER.make("ww_grouped_problem", groups=self.groups, rows=self.most if masked else self.m, n=self.n,
-                        k=self.k, a_type="WW_E4M3", b_type="WW_E4M3", d_type="WW_BF16", scale=SCALES[recipe],
+                        k=self.k, a_type=dtype, b_type=dtype, d_type="WW_BF16",
+                        scale=SCALES["none" if recipe == "bf16" else recipe],
                         encoding="WW_MASKED" if masked else "WW_OFFSETS")
         if recipe == "block":  # A's scales M-major, as bench gemm has them; B's packed
             rows = self.masked_rows() if masked else self.m
@@ -125,7 +132,9 @@ class Case:
         return p
 
 
-def make_sets(case: Case, masked: bool, layouts: List[str], seed: int, device: str = "cuda") -> List[Operands]:
+def make_sets(case: Case, masked: bool, layouts: List[str], seed: int, device: str = "cuda",
+              wide: bool = False) -> List[Operands]:
+    """`layouts`: of DeepGEMM; `wide`: operands in bf16 as well."""
     generator = torch.Generator(device=device).manual_seed(seed)
     sets = []
     for _ in range(min(256, max(2, -(-ROTATION_BYTES // case.set_bytes())))):
@@ -136,6 +145,8 @@ def make_sets(case: Case, masked: bool, layouts: List[str], seed: int, device: s
             block=(scales((case.blocks_k, round_up(case.m, 4)), generator),
                    scales((case.groups, case.blocks_n, case.blocks_k), generator)),
             tensor=(scales((1,), generator), scales((1,), generator)))
+        if wide:
+            operands.wide = (operands.a.to(torch.bfloat16), operands.b.to(torch.bfloat16))
         if masked:
             add_masked(case, operands)
         for layout in layouts:
@@ -152,6 +163,8 @@ def add_masked(case: Case, operands: Operands) -> None:
     where = masked_positions(case, operands.a.device)
     nan.view(torch.uint8)[where] = operands.a.view(torch.uint8)
     operands.masked_a = nan
+    if operands.wide is not None:
+        operands.masked_wide = nan.to(torch.bfloat16)
     operands.masked_d = torch.empty((rows, case.n), dtype=torch.bfloat16, device=operands.a.device)
     operands.masked_row = torch.full((rows,), math.nan, device=operands.a.device)
     operands.masked_row[where] = operands.row[0]
@@ -179,26 +192,33 @@ def our_contender(library: Library, case: Case, recipe: str, variant: Variant, s
     contender.keep = [launcher, problem]
 
     def enqueue(o: Operands) -> None:
-        scale_a, scale_b = {"row-column": o.row, "block": o.block, "tensor": o.tensor}[recipe]
+        scale_a, scale_b = {"row-column": o.row, "block": o.block, "tensor": o.tensor, "bf16": (None, None)}[recipe]
         if masked:
-            scale_a = {"row-column": o.masked_row, "block": o.masked_block, "tensor": scale_a}[recipe]
-        a, d = (o.masked_a, o.masked_d) if masked else (o.a, o.d)
-        launcher(a, o.b, d, scale_a, scale_b, sizes)
+            scale_a = {"row-column": o.masked_row, "block": o.masked_block}.get(recipe, scale_a)
+        a, b = (o.a, o.b) if recipe != "bf16" else o.wide
+        if masked:
+            a = o.masked_a if recipe != "bf16" else o.masked_wide
+        launcher(a, b, o.masked_d if masked else o.d, scale_a, scale_b, sizes)
 
     contender.enqueue = enqueue
     return contender
 
 
-def torch_contender(offs: torch.Tensor) -> Contender:
+def torch_contender(recipe: str, offs: torch.Tensor) -> Contender:
+    """`recipe`: row-column or bf16."""
     last: List[torch.Tensor] = []
 
     def enqueue(o: Operands) -> torch.Tensor:
-        out = torch._scaled_grouped_mm(o.a, o.b.transpose(-2, -1), o.row[0], o.row[1], offs=offs,
-                                       out_dtype=torch.bfloat16, use_fast_accum=True)
+        if recipe == "bf16":
+            out = torch._grouped_mm(o.wide[0], o.wide[1].transpose(-2, -1), offs=offs, out_dtype=torch.bfloat16)
+        else:
+            out = torch._scaled_grouped_mm(o.a, o.b.transpose(-2, -1), o.row[0], o.row[1], offs=offs,
+                                           out_dtype=torch.bfloat16, use_fast_accum=True)
         last[:] = [out]
         return out
 
-    return Contender("torch row-column", "row-column", enqueue, lambda o: last[0], config="torch._scaled_grouped_mm")
+    config = "torch._grouped_mm" if recipe == "bf16" else "torch._scaled_grouped_mm"
+    return Contender(f"torch {recipe}", recipe, enqueue, lambda o: last[0], config=config)
 
 
 def deepgemm_contender(case: Case, layout: str, counts: torch.Tensor) -> Contender:
@@ -262,18 +282,20 @@ def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[
 def run_case(library: Library, case: Case, plans: Dict[Any, Any], options: argparse.Namespace) -> Dict[str, Any]:
     offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).to(library.memory)
     counts = torch.tensor(case.counts, dtype=torch.int32).to(library.memory)
-    contenders = [] if options.no_torch else [torch_contender(offs)]
+    wide = "bf16" in options.recipes
+    contenders = [] if options.no_torch else [torch_contender(recipe, offs)
+                                              for recipe in ("row-column", *(["bf16"] if wide else []))]
     for (recipe, variant), (plan, problem) in plans.items():
         contenders.append(our_contender(library, case, recipe, variant,
                                         counts if variant.kernel == "masked" else offs, plan, problem))
     layouts = case.deepgemm_layouts() if options.deepgemm else []
     contenders += [deepgemm_contender(case, layout, counts) for layout in layouts]
     masked = any(c.variant == "masked" and c.error is None for c in contenders)
-    sets = make_sets(case, masked, layouts, options.seed, library.memory)
+    sets = make_sets(case, masked, layouts, options.seed, library.memory, wide)
     torch_result = None
     for contender in contenders:
         attempt(contender, lambda: check(case, contender, sets[0], torch_result))  # pylint: disable=cell-var-from-loop
-        if not contender.variant and contender.error is None:
+        if contender.name == "torch row-column" and contender.error is None:
             torch_result = contender.result(sets[0]).clone()
     clocks = race_all(contenders, sets, options, 2.0 * case.m * case.n * case.k, library.memory)
     for contender in contenders:
@@ -290,15 +312,17 @@ def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: in
     result.update(rows=case.m, buffer_sets=sets, alone=any(c.turns for c in contenders), contenders=entries)
     if len(clocks) == 2:
         result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
-    theirs = next((e["us"] for e in entries if e["name"].startswith("torch") and "us" in e), None)
-    for recipe in ("row-column", "block", "tensor"):
+    theirs = next((e["us"] for e in entries if e["name"] == "torch row-column" and "us" in e), None)
+    for recipe in RECIPES:
         ours = min((e for e in entries if e["recipe"] == recipe and "us" in e and
                     not e["name"].startswith(("torch", "DeepGEMM"))),
                    key=lambda e: e["us"], default=None)
         if ours is not None:
             result["best_" + recipe] = {"name": ours["name"], "us": ours["us"]}
-            if theirs:
-                result["torch_over_" + recipe] = theirs / ours["us"]
+            of_torch = theirs if recipe != "bf16" else next(
+                (e["us"] for e in entries if e["name"] == "torch bf16" and "us" in e), None)
+            if of_torch:
+                result["torch_over_" + recipe] = of_torch / ours["us"]
     if theirs:
         result["torch_us"] = theirs
     peer = min((e["us"] for e in entries if e["name"].startswith("DeepGEMM") and "us" in e), default=None)
@@ -344,7 +368,7 @@ def compile_plans(library: Library, cases: List[Case], options: argparse.Namespa
     """Every plan of every case."""
     jobs = []
     for index, case in enumerate(cases):
-        for recipe in options.recipes.split(","):
+        for recipe in options.recipes:
             for variant in variants_of(options):
                 masked = variant.kernel == "masked"
                 if masked and not case.has_masked():
@@ -359,17 +383,26 @@ def compile_plans(library: Library, cases: List[Case], options: argparse.Namespa
     return plans
 
 
+def recipes_of(parser: argparse.ArgumentParser, text: str) -> List[str]:
+    """The recipes of a list separated by commas; others end the program."""
+    recipes = [part for part in text.split(",") if part]
+    if not set(recipes) <= set(RECIPES):
+        parser.error(f"recipes of groups: {text}; expected some of {', '.join(RECIPES)}")
+    return recipes
+
+
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_grouped.json"))
-    parser.add_argument("--recipes", default="row-column,block,tensor")
+    parser.add_argument("--recipes", default="row-column,block,tensor", help="bf16 as well")
     parser.add_argument("--kernels", default="contiguous,descriptors,ragged,masked", help="auto as well")
     parser.add_argument("--variants", default="",
                         help="instead: 'NAME;NAME+pdl;NAME-pdl;key=value,...': " + ", ".join(VARIANTS))
     parser.add_argument("--config", default="", help="key=value,... of every plan of ours")
     parser.add_argument("--quick", action="store_true", help="every fourth case, half a second each")
     options = parser.parse_args()
+    options.recipes = recipes_of(parser, options.recipes)
     if options.quick:
         options.seconds = 0.5
     return options

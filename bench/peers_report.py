@@ -5,8 +5,9 @@ where contenders ran alone, the joules of a peer's call over ours.
 
   bench/peers_report.py RESULT.json [--at-most RATIO]     a ratio above RATIO is listed and left out of the means
 
-Classes are of rows of A, for groups of rows a group on average. Ours is what `auto` chose; of several layouts of a peer
-the faster counts. hpc-ops did not run: its times are the table's, of another day. Needs no GPU.
+Classes are of rows of A, for groups of rows a group on average. Ours is what `auto` chose or, where `auto` did not run,
+the fastest of our contenders, which the column says. Of several layouts of a peer the faster counts. hpc-ops did not
+run: its times are the table's, of another day. Needs no GPU.
 """
 import argparse
 import json
@@ -15,16 +16,26 @@ import sys
 
 DENSE = ((1, 32), (33, 128), (129, 512), (513, 2048), (2049, math.inf))
 GROUPED = ((1, 32), (33, 512), (513, math.inf))
+PEERS = ("DeepGEMM", "torch", "humming")
 
 
-def fastest(case, recipe, starts):
-    """The fastest contender's entry; empty where none ran."""
-    return min((e for e in case["contenders"] if e["recipe"] == recipe and e["name"].startswith(starts) and "us" in e),
+def fastest(case, recipe, is_one):
+    """The entry of the fastest contender whose name `is_one` accepts; empty where none ran."""
+    return min((e for e in case["contenders"] if e["recipe"] == recipe and is_one(e["name"]) and "us" in e),
                key=lambda e: e["us"], default={})
 
 
-def time_of(case, recipe, starts):
-    return fastest(case, recipe, starts).get("us")
+def begins(*starts):
+    return lambda name: name.startswith(starts)
+
+
+def ours_of(case, recipe):
+    """{what a column adds to the peer's name: our entry}."""
+    found = {how: fastest(case, recipe, begins(f"auto{pdl} {recipe}"))
+             for how, pdl in (("", ""), (" +pdl", "+pdl"), (" -pdl", "-pdl"))}
+    if not any(found.values()):
+        found = {", best of ours": fastest(case, recipe, lambda name: not name.startswith(PEERS))}
+    return {how: entry for how, entry in found.items() if entry}
 
 
 def ratios_of(case):
@@ -32,20 +43,20 @@ def ratios_of(case):
     grouped = "groups" in case
     ratios = {}
     for recipe in ("block", "tensor", "bf16"):
-        ours = {"": time_of(case, recipe, "auto " + recipe)}
-        if grouped:
-            ours.update({" " + pdl: time_of(case, recipe, f"auto{pdl} {recipe}") for pdl in ("+pdl", "-pdl")})
-        for peer in ("DeepGEMM", "torch"):
-            theirs = time_of(case, "row-column" if grouped and peer == "torch" else recipe, peer)
-            ratios.update({f"{peer}, {recipe}{how}": theirs / us for how, us in ours.items() if theirs and us})
-            joules = [fastest(case, recipe, starts).get("joules") for starts in (peer, "auto " + recipe)]
-            if all(joules):
-                ratios[f"{peer}, {recipe}, joules"] = joules[0] / joules[1]
-    ours = time_of(case, "block", "auto block")
-    if grouped and ours:
-        table = [us for peer, us in case.get("peers_us", {}).items() if peer.startswith("hpcops")]
-        ratios.update({"table's hpc-ops, better recipe": min(table) / ours} if table else {})
-        ratios.update({"of roof": case["roof_us"] / ours} if case.get("roof_us") else {})
+        for peer in PEERS:
+            by_row = grouped and peer == "torch" and recipe != "bf16"
+            theirs = fastest(case, "row-column" if by_row else recipe, begins(peer))
+            for how, ours in ours_of(case, recipe).items() if theirs else ():
+                ratios[f"{peer}, {recipe}{how}"] = theirs["us"] / ours["us"]
+                if "joules" in theirs and "joules" in ours:
+                    ratios[f"{peer}, {recipe}{how}, joules"] = theirs["joules"] / ours["joules"]
+    if grouped:
+        for how, ours in ours_of(case, "block").items():
+            if how.endswith("pdl"):
+                continue
+            table = [us for peer, us in case.get("peers_us", {}).items() if peer.startswith("hpcops")]
+            ratios.update({f"table's hpc-ops, better recipe{how}": min(table) / ours["us"]} if table else {})
+            ratios.update({f"of roof{how}": case["roof_us"] / ours["us"]} if case.get("roof_us") else {})
     return ratios
 
 

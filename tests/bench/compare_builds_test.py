@@ -150,14 +150,16 @@ class Program(unittest.TestCase):
             file.write_text(json.dumps({"cases": cases}))
             done = subprocess.run([sys.executable, "-B", str(ROOT / "bench" / "compare_builds.py"), LIBRARY, LIBRARY,
                                    "--device", "emu:sm90", "--cases", str(file), "--recipes", "bf16",
-                                   "--compile-processes", "1", "--result", str(result)], capture_output=True, text=True,
+                                   "--grouped-recipes", "block,bf16", "--compile-processes", "1", "--result",
+                                   str(result)], capture_output=True, text=True,
                                   check=False)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)  # the third case is refused
             found = json.loads(result.read_text())
-        self.assertEqual(len(found["cases"]), 3)
+        self.assertEqual(len(found["cases"]), 4)
         self.assertEqual([line.partition(":")[0] for line in found["failed"]], ["64x256x7 bf16"])
         timed = [case for case in found["cases"] if "ratio" in case]
-        self.assertEqual(sorted(case["class"] for case in timed), ["dense bf16, m <= 256", "grouped decode"])
+        self.assertEqual(sorted(case["class"] for case in timed), ["dense bf16, m <= 256", "grouped decode", "grouped decode"])
+        self.assertEqual(sorted(case["name"].split()[-1] for case in timed), ["bf16", "bf16", "block"])
         self.assertEqual(found["skipped"], 0)
 
 

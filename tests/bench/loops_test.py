@@ -124,6 +124,24 @@ class Report(unittest.TestCase):
         self.assertAlmostEqual(found.pop("DeepGEMM, block, joules"), 0.05 / 0.06)
         self.assertEqual(found, {})
 
+    def test_where_auto_did_not_run_the_fastest_of_ours_counts(self):
+        import peers_report  # pylint: disable=import-outside-toplevel
+        times = {"ragged block": 100.0, "contiguous block": 80.0, "DeepGEMM contiguous block": 96.0, "torch row-column": 120.0,
+                 "humming contiguous block": 64.0}
+        case = {"groups": 2, "rows": 40, "n": 8, "k": 8, "roof_us": 40.0, "contenders": [
+            {"name": name, "recipe": name.split()[-1], "us": us} for name, us in times.items()]}
+        for how in (", best of ours", ""):
+            self.assertEqual(peers_report.ratios_of(case), {
+                f"DeepGEMM, block{how}": 96 / 80, f"torch, block{how}": 120 / 80, f"humming, block{how}": 64 / 80,
+                f"of roof{how}": 40 / 80})
+            case["contenders"].append({"name": "auto block", "recipe": "block", "us": 80.0})
+
+    def test_a_report_of_groups_without_auto_has_a_column_of_ratios(self):
+        result = ROOT / "bench" / "results" / "2026-11-23_h200_grouped_power.json"
+        done = subprocess.run([sys.executable, "-B", str(ROOT / "bench" / "peers_report.py"), str(result)],
+                              capture_output=True, text=True, check=True)
+        self.assertIn("| 4 groups, 32769 rows, 4096 x 7168 | 0.94 |", done.stdout)
+
 
 @unittest.skipUnless(torch, "no torch")
 class Programs(unittest.TestCase):
@@ -154,9 +172,15 @@ class Programs(unittest.TestCase):
     def test_grouped_cases_run_on_an_emulated_device_and_those_of_one_config_are_left_out(self):
         case = {"op": "grouped", "regime": "decode", "groups": 2, "n": 128, "k": 256, "tokens_per_group": [5, 0]}
         found = self.run_program("grouped_torch.py", [case, {**case, "config": "variant=ragged"}], "--variants", "auto",
-                                 "--recipes", "block,tensor")
+                                 "--recipes", "block,tensor,bf16")
         self.assertEqual(len(found), 1)
-        self.check_entries(found, ["auto block", "auto tensor"])
+        self.check_entries(found, ["auto block", "auto tensor", "auto bf16"])
+
+    def test_masked_groups_run_in_every_recipe(self):
+        case = {"op": "grouped", "regime": "decode", "groups": 2, "n": 128, "k": 256, "tokens_per_group": [5, 3]}
+        recipes = ["row-column", "block", "tensor", "bf16"]
+        found = self.run_program("grouped_torch.py", [case], "--variants", "masked", "--recipes", ",".join(recipes))
+        self.check_entries(found, ["masked " + recipe for recipe in recipes])
 
 
 if __name__ == "__main__":
