@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the random groups with scales of mx and nv (tests/problems/scaled_groups.hpp) draw: every property that the
-// kernels treat in a path of its own is among the 240 problems of `grouped_parity verify 5950000 240 emu:sm100`.
+// kernels treat in a path of its own is among the 240 problems of `grouped_parity verify 5950000 240 emu:sm100`, or the
+// 160 of `k_grouped_parity verify 3000000 160 emu:sm100`.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,12 +18,23 @@ std::int64_t last_scales(const GroupedProblem& p) {
   return (ceil_div(p.k, std::int64_t{scale_vector(p.scale)}) + 3) % 4 + 1;
 }
 
+template <class Host> struct Property {
+  const char* name;
+  std::function<bool(const Host&)> has;
+  int drawn = 0;
+};
+
+/// Expects that at least three of the problems `draw(0)` to `draw(count - 1)` have each property.
+template <class Host, std::size_t kCount, class Draw>
+void expect_drawn(Property<Host> (&properties)[kCount], std::uint64_t count, const Draw& draw) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Host h = draw(i);
+    for (Property<Host>& property : properties) property.drawn += property.has(h);
+  }
+  for (const Property<Host>& property : properties) EXPECT_GE(property.drawn, 3) << property.name;
+}
+
 TEST(ScaledDraws, GroupsOfRowsHavePairsTailsAndHalves) {
-  struct Property {
-    const char* name;
-    std::function<bool(const HostGrouped&)> has;
-    int drawn = 0;
-  };
   const auto nv_tail = [](std::int64_t scales) {
     return [=](const HostGrouped& h) {
       return h.problem.scale == Scale::nv && h.problem.k > 0 && last_scales(h.problem) == scales;
@@ -31,7 +43,7 @@ TEST(ScaledDraws, GroupsOfRowsHavePairsTailsAndHalves) {
   const auto pair = [](const HostGrouped& h) { return h.config.sm100.pair; };
   const auto halves = [](const HostGrouped& h) { return !h.problem.epilogue.empty(); };
   const auto masked = [](const HostGrouped& h) { return h.problem.encoding == GroupEncoding::masked; };
-  Property properties[] = {
+  Property<HostGrouped> properties[] = {
       {"a pair with rows one after the other", [&](const HostGrouped& h) { return pair(h) && !masked(h); }},
       {"a pair with masked rows", [&](const HostGrouped& h) { return pair(h) && masked(h); }},
       {"nv that ends with 1 scale", nv_tail(1)},
@@ -49,11 +61,26 @@ TEST(ScaledDraws, GroupsOfRowsHavePairsTailsAndHalves) {
       {"SwiGLU of halves with an end of K inside a chunk of scales",
        [&](const HostGrouped& h) { return halves(h) && h.problem.k > 0 && last_scales(h.problem) != 4; }},
   };
-  for (std::uint64_t i = kFirstScaledGrouped; i < kFirstScaledGrouped + 240; ++i) {
-    const HostGrouped h = scaled_grouped(i);
-    for (Property& property : properties) property.drawn += property.has(h);
-  }
-  for (const Property& property : properties) EXPECT_GE(property.drawn, 3) << property.name;
+  expect_drawn(properties, 240, [](std::uint64_t i) { return scaled_grouped(kFirstScaledGrouped + i); });
+}
+
+TEST(ScaledDraws, GroupsOfKHavePairsOfEveryRecipe) {
+  const auto pair = [](Scale scale, bool accumulate) {
+    return [=](const HostKGrouped& h) {
+      return h.config.sm100.pair && h.problem.scale == scale && h.problem.accumulate == accumulate;
+    };
+  };
+  Property<HostKGrouped> properties[] = {
+      {"a pair with mx", pair(Scale::mx, false)},
+      {"a pair with mx that adds to D", pair(Scale::mx, true)},
+      {"a pair with nv", pair(Scale::nv, false)},
+      {"a pair with nv that adds to D", pair(Scale::nv, true)},
+      {"a pair in a cluster of 8 or 16",
+       [](const HostKGrouped& h) { return h.config.sm100.pair && h.config.cluster.m * h.config.cluster.n >= 8; }},
+      {"a group without K", [](const HostKGrouped& h) {
+         return std::any_of(h.ranges.begin(), h.ranges.end(), [](const auto& range) { return range.second == 0; });
+       }}};
+  expect_drawn(properties, 160, [](std::uint64_t i) { return scaled_k_grouped(kFirstScaledKGrouped + i); });
 }
 
 }  // namespace
