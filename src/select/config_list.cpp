@@ -53,6 +53,11 @@ constexpr Sharing kSwappedSharings[] = {
     {1, 1, TileScheduler::fixed, 0, 0},   {2, 1, TileScheduler::fixed, 0, 0},   {1, 1, TileScheduler::stream_k, 0, 0},
     {1, 1, TileScheduler::split_k, 2, 2}, {1, 1, TileScheduler::split_k, 4, 4}, {1, 1, TileScheduler::split_k, 8, 8},
     {2, 1, TileScheduler::split_k, 2, 2}, {1, 1, TileScheduler::split_k, 2, 1}, {1, 1, TileScheduler::split_k, 4, 1}};
+// Deep splits occupy the SMs where D has few tiles and K tens of thousands of elements. Partial tiles are small then.
+constexpr Extent kDeepTiles[] = {{64, 64}, {64, 32}, {64, 16}, {64, 8}};
+constexpr Sharing kDeepSharings[] = {{1, 1, TileScheduler::split_k, 16, 16}, {1, 1, TileScheduler::split_k, 32, 16},
+                                     {1, 1, TileScheduler::split_k, 64, 16}, {1, 1, TileScheduler::split_k, 16, 8},
+                                     {1, 1, TileScheduler::split_k, 32, 8},  {1, 1, TileScheduler::split_k, 64, 8}};
 
 std::vector<GemmConfig> make_shapes() {
   std::vector<GemmConfig> shapes;
@@ -81,6 +86,14 @@ std::vector<GemmConfig> make_shapes() {
     for (int n : kBetweenColumns) add(Schedule::cooperative, {m, n});
   for (const Extent& tile : kPingpongTiles) add(Schedule::pingpong, tile);
   for (const Extent& tile : kMultistageTiles) add(Schedule::multistage, tile);
+  for (const Extent& tile : kDeepTiles)
+    for (const Sharing& s : kDeepSharings)
+      for (SwapAb swap : {SwapAb::automatic, SwapAb::on})
+        shapes.push_back(
+            {.tile = {tile.m, tile.n},
+             .cluster = {s.cluster_m, s.cluster_n, s.cluster_k},
+             .sm90 = {
+                 .schedule = Schedule::cooperative, .tile_scheduler = s.order, .split = s.split, .swap_ab = swap}});
   return shapes;
 }
 

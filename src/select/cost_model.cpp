@@ -162,7 +162,7 @@ double sums_us(const GemmConfig& c, double exchanges, double splits, double unit
   const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
   double us = 0;
   us += exchanges * (k.exchange_us + way);
-  if (splits > 1) us += k.exchange_us + splits * way;
+  if (splits > 1) us += k.exchange_us + (splits - 2) * k.further_us + splits * way;
   if (c.cluster.k > 1)
     us += units * (k.cluster_exchange_us + (c.cluster.k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
   return us;

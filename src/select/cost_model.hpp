@@ -87,6 +87,7 @@ struct CostConstants {
   double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
   double l2_bytes = kH200.l2_bytes;
+  double further_us = 0.7;    // of each further split of a tile: two trips to L2, to its flag and then to its data
   double single_us = 1.5;     // a CTA that runs a single tile loads nothing ahead
   double work_tile_us = 0.3;  // dynamic scheduler: the first draw from the work-tile counter; later ones
                               // are hidden by MMAs

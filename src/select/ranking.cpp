@@ -44,6 +44,11 @@ std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& 
                        name_of(c.sm90.tile_scheduler));
   if (config::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
+  // A cluster of more CTAs than are portable needs a GPC with as many SMs. Devices of 132 SMs are known to have some.
+  if (c.arch == Arch::sm90 && config::cluster_of(c).size() > config::machine_of(c).portable_cluster &&
+      request.sms < kH200.sms && request.config.cluster.k == 0)
+    return fmt::format("cluster: more than {} CTAs on a device of fewer than {} SMs",
+                       config::machine_of(c).portable_cluster, kH200.sms);
   if (!config::fits_halves(c, p.n))
     return fmt::format("tile (n): halves of SwiGLU's tile within 128 columns that share a scale, N = {}", p.n);
   if (config::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)

@@ -147,6 +147,19 @@ TEST_P(SwapAbArch, SplitAlongKInAClusterAndThroughWorkspace) {
   expect_equal(rows, "tile=64x16x128,tile_scheduler=stream-k,raster=64", 312, EmuSchedule::random, 8);
 }
 
+// More splits than k-blocks, and as many as fit: one round of clusters and several, with and without workspace.
+TEST(SwapAb, DeepSplitsOfFewTiles) {
+  std::uint64_t seed = 320;
+  for (const char* config : {"tile=64x8x128,split=16,cluster=1x1x16", "tile=64x16x128,split=32,cluster=1x1x16",
+                             "tile=64x32x128,split=64,cluster=1x1x8"})
+    for (const std::int64_t k : {16, 1680, 8208})
+      for (const std::int64_t m : {1, 19}) {
+        const GemmProblem p{.m = m, .n = 72, .k = k, .scale = seed % 2 == 0 ? kBlock : Scale::tensor};
+        expect_equal(p, std::string(config) + ",tile_scheduler=split-k,raster=64", ++seed,
+                     k == 1680 ? EmuSchedule::adversarial : EmuSchedule::random, 32);
+      }
+}
+
 TEST_P(SwapAbArch, LayoutsAndBatches) {
   std::uint64_t seed = 320;
   for (Major a : {Major::k, Major::mn})

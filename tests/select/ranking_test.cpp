@@ -4,16 +4,21 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 
 #include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
 #include "select/default_configs.hpp"
+#include "select/swap_ab.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::select {
 namespace {
@@ -46,6 +51,29 @@ TEST(Choose, TakesSwapAbForFewRowsOnly) {
   EXPECT_EQ(cost_of(p, choose(p, {.config = *parse_config("swap_ab=on,tile=64x64x0")}), 132).waves,
             cost_of(problem(16, 7168, 2048), config::resolve(*parse_config("scale=block,tile=64x64x0")), 132).waves)
       << "112 tiles either way";
+}
+
+// A few rows and columns with K of tens of thousands: one tile for each SM would be a handful of CTAs.
+TEST(Choose, SplitsSmallOutputsOfLongKOverManySms) {
+  std::mt19937_64 random(3219);
+  for (int i = 0; i < 60; ++i) {
+    GemmProblem p = problem(
+        1 + static_cast<std::int64_t>(random() % 32), 8 * (1 + static_cast<std::int64_t>(random() % 16)),
+        128 * (200 + static_cast<std::int64_t>(random() % 400)), i % 2 == 0 ? Scale::block_1x128_128x128 : Scale::none);
+    if (i % 2 != 0) p.a = p.b = bf16;
+    const std::string replay = fmt::format("seed 3219, draw {}: {} x {} x {}", i, p.m, p.n, p.k);
+    const auto ctas = [&](const GemmConfig& c) {
+      const GemmProblem q = kernel_problem(p, c);
+      const GemmConfig k = config::swaps(c) ? config::exchanged(c) : c;
+      return ceil_div(q.m, std::int64_t{k.tile.m}) * ceil_div(q.n, std::int64_t{k.tile.n}) * c.sm90.split;
+    };
+    const GemmConfig chosen = choose(p, {});
+    EXPECT_GE(ctas(chosen), 16) << replay << ": " << to_text(chosen);
+    EXPECT_GE(chosen.sm90.split, p.m <= 8 ? 16 : 8) << replay << ": " << to_text(chosen);
+    // Not every device has room for a cluster of 16 CTAs.
+    EXPECT_LE(choose(p, {.sms = 114}).cluster.k, 8) << replay;
+    EXPECT_EQ(choose(p, {.config = {.cluster = {0, 0, 16}}, .sms = 114}).cluster.k, 16) << replay << ", on request";
+  }
 }
 
 TEST(Choose, IsTheFirstOfTheRanking) {
