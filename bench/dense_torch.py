@@ -24,11 +24,13 @@ import torch
 
 import alone
 import deepgemm
+import humming_peer
 from library import HEADER, SCALES, Library
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
                   record_of, round_up, run_cases, scales, synchronize, variant_of)
 
 RECIPES = ("block", "tensor", "bf16")
+PEERS = ("torch", "DeepGEMM", "humming")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,10 +134,17 @@ def check(contender: Contender, o: Operands, rows: torch.Tensor, expected: torch
         raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
 
 
+def peer_of(entry: Dict[str, Any]) -> str:
+    """The peer whose entry this is; "" for ours."""
+    return next((peer for peer in PEERS if entry["name"].startswith(peer)), "")
+
+
 def run_case(library: Library, case: Case, plans: List[Tuple[str, str, Any]],
              options: argparse.Namespace) -> Dict[str, Any]:
     contenders = [ours(library, name, recipe, plan) for name, recipe, plan in plans] + peers(options)
     sets, flops = make_sets(case, options.seed, library.memory), 2.0 * case.m * case.n * case.k
+    if options.humming and "block" in options.recipes:
+        contenders.append(humming_peer.contender(sets, None, options.humming == "search"))
     rows, expected = reference(case, sets[0])
     for c in contenders:
         attempt(c, lambda: check(c, sets[0], rows, expected[c.recipe], case.k))  # pylint: disable=cell-var-from-loop
@@ -145,12 +154,12 @@ def run_case(library: Library, case: Case, plans: List[Tuple[str, str, Any]],
                               "alone": any(c.turns for c in contenders), "contenders": entries}
     if len(clocks) == 2:
         result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
-    best = {(e["recipe"], e["config"] in ("torch", "DeepGEMM") and e["config"]): e["us"]
+    best = {(e["recipe"], peer_of(e)): e["us"]
             for e in sorted(entries, key=lambda e: -e.get("us", math.inf)) if "us" in e}
     for recipe in RECIPES:
-        for peer in ("torch", "DeepGEMM"):
-            if (recipe, False) in best and (recipe, peer) in best:
-                result[f"{peer.lower()}_over_{recipe}"] = best[recipe, peer] / best[recipe, False]
+        for peer in PEERS:
+            if (recipe, "") in best and (recipe, peer) in best:
+                result[f"{peer.lower()}_over_{recipe}"] = best[recipe, peer] / best[recipe, ""]
     return result
 
 
@@ -168,6 +177,7 @@ def row(case: Case, result: Dict[str, Any]) -> str:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
+    humming_peer.add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_shapes.json"))
     parser.add_argument("--recipes", default=",".join(RECIPES))
     parser.add_argument("--variants", default="auto",
@@ -196,6 +206,8 @@ def main() -> int:
     configs = [variant_of(variant) for _, _, variant in jobs]
     handles = library.compile([(case.problem(recipe), "" if config == "auto" else config, pdl)
                               for (case, recipe, _), (config, pdl) in zip(jobs, configs)], options.compile_threads)
+    if options.humming:
+        record["humming"] = humming_peer.version()
     if options.deepgemm:
         deepgemm.prepare(record, [(recipe, 0, case.m, case.n, case.k, 0) for case in cases
                                   for recipe in options.recipes if recipe != "tensor"], options.compile_threads)

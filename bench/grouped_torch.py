@@ -25,6 +25,7 @@ import torch
 
 import alone
 import deepgemm
+import humming_peer
 from library import HEADER, SCALES, Library, Launcher
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
                   record_of, round_up, run_cases, scales, synchronize, variant_of)
@@ -292,6 +293,8 @@ def run_case(library: Library, case: Case, plans: Dict[Any, Any], options: argpa
     contenders += [deepgemm_contender(case, layout, counts) for layout in layouts]
     masked = any(c.variant == "masked" and c.error is None for c in contenders)
     sets = make_sets(case, masked, layouts, options.seed, library.memory, wide)
+    if options.humming and "block" in options.recipes:
+        contenders.append(humming_peer.contender(sets, case.counts, options.humming == "search"))
     torch_result = None
     for contender in contenders:
         attempt(contender, lambda: check(case, contender, sets[0], torch_result))  # pylint: disable=cell-var-from-loop
@@ -315,7 +318,7 @@ def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: in
     theirs = next((e["us"] for e in entries if e["name"] == "torch row-column" and "us" in e), None)
     for recipe in RECIPES:
         ours = min((e for e in entries if e["recipe"] == recipe and "us" in e and
-                    not e["name"].startswith(("torch", "DeepGEMM"))),
+                    not e["name"].startswith(("torch", "DeepGEMM", "humming"))),
                    key=lambda e: e["us"], default=None)
         if ours is not None:
             result["best_" + recipe] = {"name": ours["name"], "us": ours["us"]}
@@ -394,6 +397,7 @@ def recipes_of(parser: argparse.ArgumentParser, text: str) -> List[str]:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
+    humming_peer.add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_grouped.json"))
     parser.add_argument("--recipes", default="row-column,block,tensor", help="bf16 as well")
     parser.add_argument("--kernels", default="contiguous,descriptors,ragged,masked", help="auto as well")
@@ -421,6 +425,8 @@ def main() -> int:
         return 2
     record = record_of(library, (__doc__ or "").split("\n\n")[2], options)
     plans = compile_plans(library, cases, options)
+    if options.humming:
+        record["humming"] = humming_peer.version()
     if options.deepgemm:
         deepgemm.prepare(record, [case.deepgemm_job(layout) for case in cases for layout in case.deepgemm_layouts()],
                          options.compile_threads)

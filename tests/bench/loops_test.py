@@ -144,6 +144,34 @@ class Report(unittest.TestCase):
 
 
 @unittest.skipUnless(torch, "no torch")
+class Humming(unittest.TestCase):
+    TUNINGS = [{"block_shape": [64, 128, 128], "warp_shape": [64, 32, 128], "num_stages": stages, "use_tma": True,
+                "use_pdl": False} for stages in (2, 3, 4)]
+
+    def test_the_search_takes_the_fastest_schedule_that_runs(self):
+        import humming_peer  # pylint: disable=import-outside-toplevel
+
+        def seconds(tuning):
+            if tuning["num_stages"] == 4:
+                raise RuntimeError("too much shared memory")
+            return 1.0 / tuning["num_stages"]
+
+        self.assertIs(humming_peer.fastest(self.TUNINGS, seconds), self.TUNINGS[1])
+        self.assertEqual(humming_peer.describe(self.TUNINGS[1]), "64x128x128 warp=64x32x128 stages=3 use_tma")
+        with self.assertRaisesRegex(RuntimeError, "no schedule of 1 ran.*too much shared memory"):
+            humming_peer.fastest(self.TUNINGS[2:], seconds)
+
+    def test_scales_of_both_layouts_are_the_same_memory(self):
+        import humming_peer  # pylint: disable=import-outside-toplevel
+        spread = torch.arange(16.0).view(2, 8)  # (K/128, M padded to 4) of 7 rows
+        for scales in (spread, spread.t()[:7]):
+            found = humming_peer.rows_contiguous(scales, 7)
+            self.assertEqual((found.data_ptr(), found.tolist()), (spread.data_ptr(), spread.tolist()))
+        with self.assertRaisesRegex(ValueError, "rows contiguous and padded to 8"):
+            humming_peer.rows_contiguous(spread.t()[:7].contiguous(), 7)
+
+
+@unittest.skipUnless(torch, "no torch")
 class Programs(unittest.TestCase):
     def run_program(self, name, cases, *flags):
         if not LIBRARY:
@@ -168,6 +196,15 @@ class Programs(unittest.TestCase):
     def test_dense_cases_run_on_an_emulated_device(self):
         cases = [{"op": "dense", "m": 64, "n": 256, "k": 512}, {"op": "dense", "m": 1, "n": 128, "k": 256}]
         self.check_entries(self.run_program("dense_torch.py", cases), ["auto block", "auto tensor", "auto bf16"])
+
+    def test_a_peer_that_cannot_run_has_its_reason_in_the_result(self):
+        grouped = {"op": "grouped", "regime": "decode", "groups": 2, "n": 128, "k": 256, "tokens_per_group": [5, 3]}
+        for name, case, peer in (("dense_torch.py", {"op": "dense", "m": 1, "n": 128, "k": 256}, "humming block"),
+                                 ("grouped_torch.py", grouped, "humming contiguous block")):
+            found = self.run_program(name, [case], "--variants", "auto", "--recipes", "block", "--humming")
+            ours, theirs = found[0]["contenders"]
+            self.assertNotIn("error", ours)
+            self.assertEqual((theirs["name"], theirs["error"]), (peer, "RuntimeError: humming needs a GPU"))
 
     def test_grouped_cases_run_on_an_emulated_device_and_those_of_one_config_are_left_out(self):
         case = {"op": "grouped", "regime": "decode", "groups": 2, "n": 128, "k": 256, "tokens_per_group": [5, 0]}
