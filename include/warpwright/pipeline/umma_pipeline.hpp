@@ -69,14 +69,15 @@ class UmmaPipeline : public StageRing<kStages> {
   /// Waits until the next stage is filled, and returns it. Called by the MMA thread.
   // Stores of the other CTA's threads are ordered by their arrivals alone, at cluster scope.
   WW_DEVICE Stage consumer_wait(WaitToken token = {}) {
-    if constexpr (kGroup == CtaGroup::pair && kStoringWarps > 0) {
-      const Stage stage{state_.index, full(barriers_, state_.index)};
-      arch::mbarrier::wait_cluster(stage.full, state_.parity);
-      state_.advance();
-      return stage;
-    } else {
-      return Ring::consumer_wait(token);
-    }
+    if constexpr (kGroup == CtaGroup::pair && kStoringWarps > 0) return consumer_wait_cluster();
+    else return Ring::consumer_wait(token);
+  }
+  /// The same with acquire at cluster scope, for a thread that tells the other CTA of a pair that its part has come.
+  WW_DEVICE Stage consumer_wait_cluster() {
+    const Stage stage{state_.index, full(barriers_, state_.index)};
+    arch::mbarrier::wait_cluster(stage.full, state_.parity);
+    state_.advance();
+    return stage;
   }
   /// Releases `stage` once the MMAs and copies that this thread has issued are complete. Called by the MMA thread.
   WW_DEVICE void consumer_release(Stage stage) {

@@ -159,7 +159,7 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
       const pipeline::AccumulatorStage acc = accumulators_.producer_acquire();
       const arch::TensorAddress d = memory_ + acc.first_column;  // (TILE_M, TILE_N)
       for (int k = 0; k < k_blocks; ++k) {
-        const pipeline::Stage stage = pipeline_.consumer_wait();
+        const pipeline::Stage stage = wait_for_stage();
         const i32 elements = k + 1 < k_blocks ? kConfig.tile.k : last_k;
         if constexpr (Tail::kNeeded) {
           if (Tail::needs_clearing(elements)) tail_.clear(stage.index, elements);
@@ -185,6 +185,12 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
 
    private:
     static constexpr u32 kScalesAt = accumulator_columns(kConfig);  // columns
+
+    /// The other CTA of a pair reads scales of its own where the leader has seen them come, which takes cluster scope.
+    WW_DEVICE pipeline::Stage wait_for_stage() {
+      if constexpr (Tail::kNeeded && kCtas > 1) return pipeline_.consumer_wait_cluster();
+      else return pipeline_.consumer_wait();
+    }
 
     /// The part of the CTA of a pair that does not lead.
     WW_DEVICE void follow(int k_blocks, i32 last_k) {
