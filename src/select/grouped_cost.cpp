@@ -50,8 +50,9 @@ constexpr TileClocks kRaster[] = {
     {128, 64, 0, &GroupedConstants::raster_128x64},   {64, 64, 0, &GroupedConstants::raster_64x64}};
 constexpr TileClocks kScaled[] = {
     {256, 128, 0, &GroupedConstants::scaled_256x128}, {192, 128, 0, &GroupedConstants::scaled_192x128},
-    {128, 128, 0, &GroupedConstants::scaled_128x128}, {64, 128, 0, &GroupedConstants::scaled_64x128},
-    {128, 64, 0, &GroupedConstants::scaled_128x64},   {64, 64, 0, &GroupedConstants::scaled_64x64}};
+    {128, 192, 0, &GroupedConstants::scaled_128x192}, {128, 128, 0, &GroupedConstants::scaled_128x128},
+    {64, 128, 0, &GroupedConstants::scaled_64x128},   {128, 64, 0, &GroupedConstants::scaled_128x64},
+    {64, 64, 0, &GroupedConstants::scaled_64x64}};
 
 /// Returns the clocks of the tile, or of the nearest one that was measured.
 template <std::size_t kCount>
@@ -67,12 +68,6 @@ double clocks_of(const TileClocks (&tiles)[kCount], const GemmConfig& c, const G
               return distance(a) < distance(b);
             })->clocks;
 }
-/// Returns whether a tile of `c` passes from one scale of B to the next. The clocks of such a tile are those of the
-/// nearest one with a single scale.
-bool meets_several_scales(const GemmConfig& c) {
-  return is_raster(c) && config::promotes(c) && !config::pairs_halves(c) && config::scale_blocks(c.tile.n) > 1;
-}
-
 double block_clocks(const GemmConfig& c, const GroupedConstants& k) {
   if (!is_raster(c)) return clocks_of(kRagged, c, k);
   return config::promotes(c) ? clocks_of(kScaled, c, k) : clocks_of(kRaster, c, k);
@@ -280,7 +275,6 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
   // The power limit reduces the clock until the dynamic power fits.
   const double power = sum.tensor * (is_fp8(p.a) ? k.power_fp8 : k.power_16) * split / sms / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
-  if (meets_several_scales(c)) cost[Term::uncertainty] = k.uncertainty * cost.total();
   return cost;
 }
 

@@ -66,7 +66,6 @@ struct GroupedConstants {
   double power_fp8 = 2.99;      // dynamic power of busy tensor cores over the budget left for it
   double power_16 = 2.539;
   double power_share = 0.27;  // time grows with dynamic power to this exponent
-  double uncertainty = 0.30;  // added for tiles with several scales of B, of which no time is recorded
   // Clocks of a k-block beside its products: waits, fences, issue, and with block scales in `scaled` all of promotion.
   double ragged_128x256 = 41.23;
   double ragged_64x256 = 33.6;
@@ -91,6 +90,7 @@ struct GroupedConstants {
   double raster_64x64 = 126.8;
   double scaled_256x128 = 440.8;
   double scaled_192x128 = 151.2;
+  double scaled_128x192 = 200;
   double scaled_128x128 = 167.3;
   double scaled_64x128 = 84.44;
   double scaled_128x64 = 253.7;
