@@ -121,8 +121,8 @@ void run_emulated(const Device& device, const BufferSet& set, const SpotCheck& c
 }  // namespace
 
 /// Peers compute the operation of the case itself, which has no plan.
-Result<CaseResult> run_case(Session& session, const BenchCase& bench_case,
-                            const Result<std::vector<Variant>>& variants) {
+Result<CaseResult> run_case(Session& session, const BenchCase& bench_case, const Result<std::vector<Variant>>& variants,
+                            bool alone) {
   const BenchOptions& options = session.options;
   CaseResult result{bench_case, options.dtype, options.out, options.scale};
   WW_TRY(const std::shared_ptr<const Operation> of_case,
@@ -143,7 +143,7 @@ Result<CaseResult> run_case(Session& session, const BenchCase& bench_case,
   } else {
     if (options.peers)
       session.suite.add_peers(session.cublaslt, result, session.device, sets[0], options, result.contenders);
-    const MeasureOptions measure{std::max(1, options.replays), options.seconds_per_case, options.burst};
+    const MeasureOptions measure{std::max(1, options.replays), options.seconds_per_case, options.burst, alone};
     result.samples = session.gpu->measure(check, sets, result.contenders, measure);
   }
   session.suite.place(result);

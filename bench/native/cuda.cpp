@@ -3,6 +3,7 @@
 // a contender's clock depends on its predecessor (up to 7 %, bench/grouped_torch.py on an H200, 2026-11-22). The host
 // is always one round ahead of the GPU, so that the GPU is never idle between graphs and times come from events alone.
 //   stream:  e0 [graph A] e1 [graph B] e2 | e0' [graph A] e1' [graph B] e2' | …      A = e1 - e0, B = e2 - e1
+// Where contenders run alone, each replays only its own graph for a turn, as in bench/alone.py.
 #include "bench/native/cuda.hpp"
 
 #include <algorithm>
@@ -46,6 +47,9 @@ constexpr double kLoadSeconds = 1.2;      // until clocks have settled under pow
 constexpr double kIdleSeconds = 1.0;      // before a burst
 constexpr double kSampleSeconds = 0.4;    // between samples of clock and power
 constexpr double kGraphSeconds = 1.5e-3;  // a graph is at least this long, so that its launch is negligible
+constexpr int kTurns = 2;                 // of each contender that runs alone
+constexpr double kTurnSeconds = 0.6;      // at least, because clock and power follow a load after some 0.2 s
+constexpr double kUncounted = 1.0 / 3;    // of a turn
 constexpr int kMinCalls = 24, kMaxCalls = 240, kMaxRounds = 61;
 constexpr double kMaxError = 0.1;  // spot_check's bound
 
@@ -152,7 +156,9 @@ class CudaGpuBench final : public GpuBench {
       return !graph;
     });
     if (runners.empty()) return {};
-    if (Result<void> ran = race(objects, runners, calls, options); !ran)
+    if (Result<void> ran =
+            options.alone ? alone(objects, runners, calls, options.seconds) : race(objects, runners, calls, options);
+        !ran)
       for (Runner& runner : runners) runner.contender->error = ran.error();
     return samples_;
   }
@@ -237,6 +243,41 @@ class CudaGpuBench final : public GpuBench {
     for (Runner& runner : runners) summarize(runner);
     if (burst) WW_CHECK(bursts(runners, rounds[0].events, calls));
     return {};
+  }
+
+  /// Lets every contender take its turns, which share `seconds`, in random order.
+  Result<void> alone(Objects& objects, std::vector<Runner>& runners, int calls, double seconds) {
+    CUevent events[3];
+    for (CUevent& event : events) {
+      WW_TRY(event, objects.event());
+    }
+    std::vector<std::size_t> order(runners.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::mt19937 random(0);
+    const double turn = std::max(kTurnSeconds, seconds / static_cast<double>(kTurns * runners.size()));
+    for (int round = 0; round < kTurns; ++round) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (const std::size_t i : order) WW_CHECK(take_turn(runners[i], events, calls, turn));
+    }
+    for (Runner& runner : runners) summarize(runner);
+    return {};
+  }
+
+  /// Replays one contender for `seconds`. The device always has the next replay.
+  Result<void> take_turn(Runner& runner, const CUevent (&events)[3], int calls, double seconds) {
+    WW_CHECK(record(events[0]));
+    WW_CHECK(launch(runner, events[1]));
+    const auto start = Clock::now();
+    std::size_t i = 1;
+    do {
+      WW_CHECK(launch(runner, events[(i + 1) % 3]));
+      WW_CHECK(driver_.check(driver_.event_synchronize(events[i % 3]), "waiting for a replay"));
+      WW_TRY(const double us, elapsed_us(events[(i - 1) % 3], events[i % 3]));
+      if (seconds_since(start) >= kUncounted * seconds) runner.us.push_back(us / calls);
+      ++i;
+    } while (seconds_since(start) < seconds);
+    if (const auto sample = nvml_ ? nvml_->sample() : std::nullopt) samples_.push_back(*sample);
+    return device_.synchronize({stream_});
   }
 
   /// The order of the contenders, with an event before each of them and one behind the last.

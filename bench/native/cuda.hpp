@@ -18,6 +18,7 @@ struct MeasureOptions {
   int replays = 7;
   double seconds = 6;
   bool burst = true;
+  bool alone = false;  // each contender replays for a while by itself, as products at the power limit need
 };
 
 struct GpuFacts {

@@ -80,9 +80,9 @@ class GroupedSuite final : public Suite {
   }
 };
 
-/// By offsets, or by masked counts for the variant of that name.
+/// By offsets, or by masked counts for the variant of that name, and for every config beside it in `options`.
 CheckTarget GroupedSuite::target(const BenchCase& c, const BenchOptions& options, const GemmOptions& plan) const {
-  const bool masked = is_masked(plan.config);
+  const bool masked = is_masked(plan.config) || is_masked(options.config);
   GroupedProblem p;
   p.groups = c.groups(), p.rows = masked ? c.most() : c.rows();
   p.n = c.n, p.k = c.k;

@@ -24,8 +24,9 @@ struct Session {
 Result<void> check_options(const BenchOptions& options);
 /// Opens the device, and the peer where there is one. `suite` and `options` must outlive the session.
 Result<Session> open_session(const Suite& suite, const BenchOptions& options);
-/// Measures `variants`, and peers if the options ask for them. A contender that fails is an entry with its error.
-Result<CaseResult> run_case(Session& session, const BenchCase& bench_case,
-                            const Result<std::vector<Variant>>& variants);
+/// Measures `variants`, and peers if the options ask for them; on a GPU in turns, or each alone (MeasureOptions). A
+/// contender that fails is an entry with its error.
+Result<CaseResult> run_case(Session& session, const BenchCase& bench_case, const Result<std::vector<Variant>>& variants,
+                            bool alone = false);
 
 }  // namespace ww::bench

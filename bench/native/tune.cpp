@@ -12,6 +12,7 @@
 #include "bench/native/session.hpp"
 #include "config/config_text.hpp"
 #include "io/file.hpp"
+#include "jit/files.hpp"
 #include "measure/timing.hpp"
 #include "ops/gemm_choice.hpp"
 #include "ops/gemm_validation.hpp"
@@ -36,17 +37,25 @@ struct Job {
 
 Result<tuning::Problem> problem_of(const CheckTarget& target, Arch arch) {
   if (const auto* check = std::get_if<GemmCheck>(&target)) {
+    WW_TRY(const GemmOptions options, ops::for_arch(check->options, arch));
     WW_TRY(const GemmProblem problem, ops::validate(check->problem));
-    return ops::tuning_problem(problem, arch);
+    return ops::tuning_problem(problem, options);
   }
   if (const auto* check = std::get_if<GroupedCheck>(&target)) {
+    WW_TRY(const GemmOptions options, ops::for_arch(check->options, arch));
     WW_TRY(const GroupedProblem problem, ops::validate(check->problem));
-    return ops::tuning_problem(problem, arch);
+    return ops::tuning_problem(problem, options);
   }
   const auto& check = std::get<KGroupedCheck>(target);
   WW_TRY(const GemmOptions options, ops::for_arch(check.options, arch));
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(check.problem, options));
-  return ops::tuning_problem(decision.batch, check.problem, arch);
+  return ops::tuning_problem(decision.batch, check.problem, options);
+}
+
+/// variant=masked says how the groups are given. Their choice, as that of any call, is among all variants for them.
+GemmConfig restriction_of(GemmConfig config) {
+  if (config.row_groups.variant == GroupedVariant::masked) config.row_groups.variant = GroupedVariant::automatic;
+  return config;
 }
 
 /// Returns what auto takes, then the configs of the ranking that were asked for, each once.
@@ -68,7 +77,8 @@ std::vector<GemmConfig> candidates_of(const Explanation& all, const TuneOptions&
 Result<Job> job_of(const Session& session, const BenchCase& bench_case, const TuneOptions& options) {
   const BenchOptions& o = options.bench;
   const CheckTarget target = session.suite.target(
-      bench_case, o, {.config = o.config, .sms = o.sms, .pdl = o.pdl, .batch_invariant = o.batch_invariant});
+      bench_case, o,
+      {.config = restriction_of(o.config), .sms = o.sms, .pdl = o.pdl, .batch_invariant = o.batch_invariant});
   WW_TRY(const std::shared_ptr<Operation> operation, operation_of(target));
   WW_TRY(const Explanation all, operation->explain(&session.device));
   WW_TRY(tuning::Problem problem, problem_of(operation->check_target(), session.device.info().arch));
@@ -79,7 +89,9 @@ Result<Job> job_of(const Session& session, const BenchCase& bench_case, const Tu
 class File {
  public:
   File(std::filesystem::path path, tuning::Place place) : path_(std::move(path)), place_(std::move(place)) {}
+  /// Reads the lines that the file has now.
   Result<void> read() {
+    lines_.clear();
     if (!std::filesystem::exists(path_)) return {};
     WW_TRY(lines_, tuning::read_lines(path_));
     return {};
@@ -91,7 +103,11 @@ class File {
     });
   }
   /// Adds the line and drops those that it replaces: of the same problem on this device, with other kernels or drivers.
+  /// Other processes may have added theirs since the file was read, so that it is read again, and a lock beside it keeps
+  /// them away until it is replaced.
   Result<void> add(tuning::Line line) {
+    WW_TRY(const jit::FileDescriptor lock, this->lock());
+    WW_CHECK(read());
     std::erase_if(lines_, [&](const tuning::FileLine& one) {
       return one.line.problem == line.problem && one.line.place.device == place_.device &&
              one.line.place.sms == place_.sms;
@@ -107,6 +123,15 @@ class File {
   const tuning::Place& place() const { return place_; }
 
  private:
+  /// The file itself is replaced, and a lock of the old one would hold nobody off.
+  Result<jit::FileDescriptor> lock() const {
+    std::error_code failed;
+    std::filesystem::path path = std::filesystem::weakly_canonical(path_, failed);
+    path += ".lock";
+    if (auto held = jit::advisory_lock(path, std::chrono::seconds(60))) return std::move(*held);
+    return failure(ErrorCode::could_not_finish, "--tuning", "a lock within 60 s", path.string());
+  }
+
   std::filesystem::path path_;
   tuning::Place place_;
   std::vector<tuning::FileLine> lines_;
@@ -138,7 +163,7 @@ std::vector<Variant> variants_of(const Job& job) {
 struct Progress {
   Outcome outcome;
   List cases;
-  int measured = 0, known = 0, failed = 0, left = 0, limited = 0;
+  int measured = 0, known = 0, failed = 0, left = 0;
   std::optional<Error> first_error;
 
   void say(const TuneOptions& options, const std::string& line) {
@@ -158,9 +183,14 @@ void list_job(const Job& job, const TuneOptions& options, Progress& progress) {
   progress.cases.emplace_back(Fields{{"case", job.title}, {"configs", std::move(configs)}});
 }
 
+/// From so many operations on, a GPU runs at its power limit, where configs that take turns share a clock, so that each is
+/// measured alone (docs/selection.md).
+constexpr double kPowerLimited = 1e11;
+
 /// Measures a case and puts its line into the file.
 Result<void> measure(Session& session, const Job& job, File& file, const TuneOptions& options, Progress& progress) {
-  WW_TRY(const CaseResult result, run_case(session, job.bench_case, variants_of(job)));
+  const bool alone = job.bench_case.flops() >= kPowerLimited;
+  WW_TRY(const CaseResult result, run_case(session, job.bench_case, variants_of(job), alone));
   WW_TRY(tuning::Line line, line_of(job, result, file.place()));
   const double automatic = ran(result.contenders.front()) ? result.contenders.front().measured.us : 0;
   List times;
@@ -172,14 +202,9 @@ Result<void> measure(Session& session, const Job& job, File& file, const TuneOpt
                                      {"config", line.config},
                                      {"us", line.us},
                                      {"auto_us", measured_or_null(automatic)},
+                                     {"alone", alone},
                                      {"times", std::move(times)}});
   return file.add(std::move(line));
-}
-
-/// From so many operations on, a GPU runs at its power limit, where turns do not tell configs apart (docs/selection.md).
-constexpr double kPowerLimited = 1e11;
-bool is_at_power_limit(const Session& session, const BenchCase& bench_case) {
-  return !session.device.info().emulated && bench_case.flops() >= kPowerLimited;
 }
 
 /// Measures or lists one case, unless the file has it.
@@ -189,12 +214,6 @@ Result<void> treat(Session& session, const BenchCase& bench_case, File& file, co
   if (file.has(job.problem)) {
     ++progress.known;
     progress.say(options, job.title + ": the file has it");
-    return {};
-  }
-  if (is_at_power_limit(session, bench_case)) {
-    progress.say(options,
-                 job.title + ": not measured, because configs that take turns at the power limit share a clock");
-    ++progress.limited;
     return {};
   }
   if (options.dry_run) list_job(job, options, progress);
@@ -225,8 +244,6 @@ Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
       progress.say(options, done.error().message);
     }
   }
-  if (progress.limited > 0)
-    progress.outcome.text += fmt::format("{} at the power limit, not measured\n", progress.limited);
   if (progress.measured + progress.known == 0 && progress.first_error) return failure(*progress.first_error);
   const bool emulated = session.device.info().emulated;
   progress.outcome.text +=
@@ -240,8 +257,7 @@ Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
                            {"measured", progress.measured},
                            {"known", progress.known},
                            {"failed", progress.failed},
-                           {"without_time", progress.left},
-                           {"at_power_limit", progress.limited}};
+                           {"without_time", progress.left}};
   return std::move(progress.outcome);
 }
 

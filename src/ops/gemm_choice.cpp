@@ -54,9 +54,10 @@ Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
 }
 
 /// Reductions of a batch-invariant epilogue are left to the model, because their bits depend on the tile.
-Tuned tuned_dense(const GemmProblem& p, const select::Request& request, const LaunchTarget& place) {
+Tuned tuned_dense(const GemmProblem& p, const GemmOptions& options, const select::Request& request,
+                  const LaunchTarget& place) {
   if (request.batch_invariant && config::reduces(p.epilogue)) return {};
-  return tuned_choice(place.tuning, tuning_problem(p, request.config.arch), [&] {
+  return tuned_choice(place.tuning, tuning_problem(p, options), [&] {
     std::vector<GemmConfig> configs;
     for (const select::Candidate& candidate : select::rank(p, request).candidates) configs.push_back(candidate.config);
     return configs;
@@ -72,7 +73,7 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   WW_CHECK(check_invariance(options));
   WW_CHECK(check_fixed(checked, options.config));
   const select::Request request = request_of(options, place);
-  Tuned tuned = tuned_dense(checked, request, place);
+  Tuned tuned = tuned_dense(checked, options, request, place);
   const GemmConfig config = tuned.config ? *tuned.config : select::choose(checked, request);
   WW_CHECK(validate(config));
   WW_CHECK(check_epilogue_tile(checked, config));

@@ -37,7 +37,7 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
                                "what groups of rows have: 0 or joint");
   const select::GroupedRequest request = grouped_request(options, target.sms);
   // The rules take configs whose modules are shipped, so that an emulated device needs no compiler.
-  Tuned tuned = tuned_choice(target.tuning, tuning_problem(checked, request.config.arch), [&] {
+  Tuned tuned = tuned_choice(target.tuning, tuning_problem(checked, options), [&] {
     std::vector<GemmConfig> configs;
     for (const select::Candidate& candidate : select::rank(checked, request).candidates)
       configs.push_back(candidate.config);

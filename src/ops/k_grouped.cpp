@@ -163,10 +163,11 @@ Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const 
   if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
   const bool packed = packs(problem, problem.a_major) || packs(problem, problem.b_major);
   requested.k_groups.packing = packed ? KPacking::per_group : KPacking::joint;
-  decision.tuned = tuned_choice(target.tuning, tuning_problem(decision.batch, problem, requested.arch), [&] {
+  decision.tuned = tuned_choice(target.tuning, tuning_problem(decision.batch, problem, options), [&] {
     // A requested tile or cluster leaves no choice.
     const bool open = requested.tile == GemmConfig{}.tile && requested.cluster == GemmConfig{}.cluster;
-    return open ? k_grouped_configs(decision.batch, requested.k_groups.packing, options) : std::vector<GemmConfig>{};
+    return open ? k_grouped_configs(decision.batch, requested.k_groups.packing, options)
+                : std::vector<GemmConfig>{select::choose_k_grouped(decision.batch, requested)};
   });
   decision.config =
       decision.tuned.config ? *decision.tuned.config : select::choose_k_grouped(decision.batch, requested);

@@ -13,27 +13,34 @@
 namespace ww::ops {
 namespace {
 
-GemmConfig open_config(Arch arch) {
-  GemmConfig config;
-  config.arch = arch;
-  return config;
+/// The limits of a choice that are no fields of a config.
+std::string limits_of(const GemmOptions& options) {
+  std::string limits = options.batch_invariant ? "batch-invariant" : "";
+  if (options.sms != 0) limits += fmt::format("{}sms={}", limits.empty() ? "" : ",", options.sms);
+  return limits;
 }
 
 }  // namespace
 
-tuning::Problem tuning_problem(const GemmProblem& p, Arch arch) {
-  return {"gemm", p.m, p.n, p.k, p.batch, to_text(select::of_problem(p, open_config(arch)))};
+tuning::Problem tuning_problem(const GemmProblem& p, const GemmOptions& options) {
+  return {"gemm", p.m, p.n, p.k, p.batch, to_text(select::of_problem(p, options.config)), limits_of(options)};
 }
 
-tuning::Problem tuning_problem(const GroupedProblem& p, Arch arch) {
-  return {p.encoding == GroupEncoding::masked ? "masked" : "grouped", p.total_rows(), p.n, p.k, p.groups,
-          to_text(select::of_problem(p, open_config(arch)))};
+tuning::Problem tuning_problem(const GroupedProblem& p, const GemmOptions& options) {
+  return {p.encoding == GroupEncoding::masked ? "masked" : "grouped",
+          p.total_rows(),
+          p.n,
+          p.k,
+          p.groups,
+          to_text(select::of_problem(p, options.config)),
+          limits_of(options)};
 }
 
-tuning::Problem tuning_problem(const GemmProblem& batch, const KGroupedProblem& p, Arch arch) {
-  GemmConfig open = open_config(arch);
-  open.k_groups.packing = p.packing;
-  return {"k-grouped", p.m, p.n, p.total_k(), p.groups, to_text(select::of_problem(batch, open))};
+tuning::Problem tuning_problem(const GemmProblem& batch, const KGroupedProblem& p, const GemmOptions& options) {
+  GemmConfig requested = options.config;
+  requested.k_groups.packing = p.packing;
+  const std::string family = to_text(select::of_problem(batch, requested));
+  return {"k-grouped", p.m, p.n, p.total_k(), p.groups, family, limits_of(options)};
 }
 
 Tuned tuned_choice(const tuning::Table* table, const tuning::Problem& problem,

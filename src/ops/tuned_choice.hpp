@@ -14,11 +14,12 @@
 
 namespace ww::ops {
 
-/// Returns what a tuning file knows the problem by. The problems are validated; `batch` is what groups of K are planned
-/// as.
-tuning::Problem tuning_problem(const GemmProblem& problem, Arch arch);
-tuning::Problem tuning_problem(const GroupedProblem& problem, Arch arch);
-tuning::Problem tuning_problem(const GemmProblem& batch, const KGroupedProblem& problem, Arch arch);
+/// Returns what a tuning file knows the problem by. Options that restrict the choice (fields of the config, batch
+/// invariance, a limit of SMs) are part of it, because the fastest of fewer configs says nothing about all of them, nor
+/// the reverse. The problems are validated; `batch` is what groups of K are planned as.
+tuning::Problem tuning_problem(const GemmProblem& problem, const GemmOptions& options);
+tuning::Problem tuning_problem(const GroupedProblem& problem, const GemmOptions& options);
+tuning::Problem tuning_problem(const GemmProblem& batch, const KGroupedProblem& problem, const GemmOptions& options);
 
 struct Tuned {
   std::optional<GemmConfig> config;

@@ -29,6 +29,7 @@ class Members {
     refuse(key, "a text", value);
     return {};
   }
+  std::string text_or_empty(const char* key) { return member(key).is_null() ? std::string() : text(key); }
   std::int64_t size(const char* key) {
     const Json& value = member(key);
     if (value.is_number_integer() && value.get<std::int64_t>() >= 0) return value.get<std::int64_t>();
@@ -85,8 +86,13 @@ Result<Line> parse(const std::string& text, const std::string& where) {
     return failure(ErrorCode::invalid, "tuning", "a JSON object in " + where, quoted(text.substr(0, 80)));
   Members members(object, where);
   Line line;
-  line.problem = {members.text("op"), members.size("m"),     members.size("n"),
-                  members.size("k"),  members.size("count"), members.text("family")};
+  line.problem = {members.text("op"),
+                  members.size("m"),
+                  members.size("n"),
+                  members.size("k"),
+                  members.size("count"),
+                  members.text("family"),
+                  members.text_or_empty("limits")};
   line.place = {members.text("source_hash"), members.text("device"), static_cast<int>(members.size("sms")),
                 members.text("driver")};
   line.config = members.text("config"), line.us = members.time("us");
@@ -101,7 +107,7 @@ Result<Line> parse(const std::string& text, const std::string& where) {
 std::int64_t extent_of(const Problem& p) { return p.op == "k-grouped" ? p.k : p.m; }
 
 std::string key_of(const Problem& p) {
-  return fmt::format("{} {} {} {} {}", p.op, p.op == "k-grouped" ? p.m : p.k, p.n, p.count, p.family);
+  return fmt::format("{} {} {} {} {} {}", p.op, p.op == "k-grouped" ? p.m : p.k, p.n, p.count, p.limits, p.family);
 }
 
 std::string major_of(const std::string& driver) { return driver.substr(0, driver.find('.')); }
@@ -111,20 +117,19 @@ std::string major_of(const std::string& driver) { return driver.substr(0, driver
 std::string to_text(const Line& line) {
   io::List times;
   for (const Timing& timing : line.times) times.emplace_back(io::Fields{{"config", timing.config}, {"us", timing.us}});
-  return io::to_json({{"op", line.problem.op},
-                      {"m", line.problem.m},
-                      {"n", line.problem.n},
-                      {"k", line.problem.k},
-                      {"count", line.problem.count},
-                      {"family", line.problem.family},
-                      {"config", line.config},
-                      {"us", line.us},
-                      {"times", std::move(times)},
-                      {"source_hash", line.place.source_hash},
-                      {"device", line.place.device},
-                      {"sms", line.place.sms},
-                      {"driver", line.place.driver},
-                      {"date", line.date}});
+  io::Fields fields{{"op", line.problem.op}, {"m", line.problem.m},         {"n", line.problem.n},
+                    {"k", line.problem.k},   {"count", line.problem.count}, {"family", line.problem.family}};
+  if (!line.problem.limits.empty()) fields.emplace_back("limits", line.problem.limits);
+  for (auto& field : io::Fields{{"config", line.config},
+                                {"us", line.us},
+                                {"times", std::move(times)},
+                                {"source_hash", line.place.source_hash},
+                                {"device", line.place.device},
+                                {"sms", line.place.sms},
+                                {"driver", line.place.driver},
+                                {"date", line.date}})
+    fields.push_back(std::move(field));
+  return io::to_json(fields);
 }
 
 std::string staleness(const Place& line, const Place& place) {

@@ -25,7 +25,8 @@ struct Problem {
   std::string op;                    // "gemm", "grouped", "masked", "k-grouped"
   std::int64_t m = 0, n = 0, k = 0;  // m of grouped: rows of all groups; k of k-grouped: that of all groups
   std::int64_t count = 1;            // products of a batch, or groups
-  std::string family;                // types, recipe, layout and epilogue, as the text of an open config
+  std::string family;                // types, recipe, layout, epilogue, requested fields: the text of an open config
+  std::string limits = {};           // other limits of the choice: "batch-invariant", "sms=64"; of a free one empty
   bool operator==(const Problem&) const = default;
 };
 

@@ -67,6 +67,37 @@ class Tune(unittest.TestCase):
         self.assertEqual(self.answer(*flags)["known"], 2)
         self.assertEqual(len(pathlib.Path(self.file).read_text().splitlines()), 2)
 
+    def test_small_groups_of_k_with_scales_of_mx(self) -> None:
+        """One group is empty, and the others have one and two steps of K, each with chunks of scales of its own."""
+        device, to_file = ["--device", "emu:sm100"], ["--tuning", self.file]
+        case = ["k-grouped", "--ks", "128,0,256", "--m", "64", "--n", "64", "--dtype", "e4m3", "--scale", "mx"]
+        made = self.answer("tune", *case, *device, *to_file, "--best", "1")
+        self.assertEqual((made["measured"], made["failed"], len(made["cases"][0]["times"])), (1, 0, 2))
+        line = json.loads(pathlib.Path(self.file).read_text())
+        self.assertEqual((line["op"], line["count"], line["k"]), ("k-grouped", 3, 384))
+        self.assertIn("scale=mx", line["config"])
+        self.assertEqual(self.answer("tune", *case, *device, *to_file)["known"], 1)
+        explained = self.answer("explain", *case, *device, *to_file)
+        self.assertEqual((explained["tuned"], explained["chosen"]["config"]), (True, line["config"]))
+        smaller = run("tune", *case[:2], "32,0,64", *case[3:], *device, *to_file)
+        self.assertIn("multiples of 128", smaller.stderr)
+
+    def test_processes_that_write_one_file_lose_no_line(self) -> None:
+        """Each measures cases of its own, the first and the last of which meet in the file."""
+        shapes = {process: [(m, 64, 128) for m in range(8 * process + 1, 8 * process + 7)] for process in range(3)}
+        running = []
+        for process, cases in shapes.items():
+            listed = self.folder / f"cases{process}.json"
+            listed.write_text(json.dumps({"cases": [{"op": "dense", "m": m, "n": n, "k": k} for m, n, k in cases]}))
+            running.append(subprocess.Popen(
+                [PROGRAM, "tune", "gemm", *EMULATED, "--cases", str(listed), "--tuning", self.file, "--best", "0"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        for one in running:
+            out, error = one.communicate(timeout=240)
+            self.assertEqual(one.returncode, 0, out + error)
+        lines = [json.loads(line) for line in pathlib.Path(self.file).read_text().splitlines()]
+        self.assertEqual(sorted((line["m"], line["n"], line["k"]) for line in lines), sorted(sum(shapes.values(), [])))
+
     def test_flags_that_make_no_sense_are_refused(self) -> None:
         to_file = ["--tuning", self.file]
         for arguments, flag, status in (([], "--tuning", 2), (["--tuning", ""], "--tuning", 2),

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tune` on the emulated device: the line that it writes, what a second run does, and which lines stay in a file.
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <thread>
 
 #include "bench/native/tune.hpp"
+#include "jit/files.hpp"
 #include "tuning_file.hpp"
 
 namespace ww::tuning {
@@ -69,6 +73,60 @@ TEST_F(Tune, LinesOfOtherPlacesStayAndStaleOnesOfThisDeviceAreReplaced) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].text, to_text(foreign));
   EXPECT_EQ(lines[1].line.place, here());
+}
+
+TEST_F(Tune, RestrictedRunsKeepLinesOfTheirOwn) {
+  TuneOptions how = options();
+  run(how);
+  how.bench.config.sm90.stages = 3;
+  EXPECT_NE(run(how).find("1 measured, 0 known"), std::string::npos);
+  how.bench.batch_invariant = true;
+  EXPECT_NE(run(how).find("1 measured, 0 known"), std::string::npos);
+  EXPECT_NE(run(how).find("0 measured, 1 known"), std::string::npos);
+  const auto lines = read_lines(path_).value();
+  ASSERT_EQ(lines.size(), 3u);
+  const GemmProblem problem = problem_of({.m = 64, .n = 64, .k = 256}, how.bench);
+  const auto line_of_call = [&](const GemmOptions& call) { return explain(device(), problem, call)->because; };
+  EXPECT_NE(line_of_call({}).find("line 1)"), std::string::npos);
+  EXPECT_NE(line_of_call({.config = how.bench.config}).find("line 2)"), std::string::npos);
+  EXPECT_NE(line_of_call({.config = how.bench.config, .batch_invariant = true}).find("line 3)"), std::string::npos);
+  EXPECT_FALSE(explain(device(), problem, {.batch_invariant = true})->tuned);
+}
+
+/// variant=masked says how the groups are given, so that calls with such groups follow the line.
+TEST_F(Tune, MaskedGroupsAreTunedAmongAllVariants) {
+  TuneOptions how = options();
+  how.bench.counts = {3, 0, 40};
+  how.bench.m = 0;
+  how.bench.config.row_groups.variant = GroupedVariant::masked;
+  how.dry_run = true, how.best = 30;
+  const std::string listed = run(how, grouped_suite());
+  EXPECT_NE(listed.find("variant=ragged"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("variant=masked"), std::string::npos) << listed;
+  how.dry_run = false, how.best = 1;
+  EXPECT_NE(run(how, grouped_suite()).find("2 of 2 configs ran"), std::string::npos);
+  GroupedProblem problem{.groups = 3, .rows = 40, .n = 64, .k = 256};
+  problem.a = problem.b = how.bench.dtype, problem.d = how.bench.out, problem.scale = how.bench.scale;
+  problem.encoding = GroupEncoding::masked;
+  EXPECT_TRUE(explain(device(), problem)->tuned) << content();
+}
+
+/// Another process holds the lock while the run measures, and has replaced the file when it lets go.
+TEST_F(Tune, ALineOfAnotherProcessIsKept) {
+  run(options());
+  Line other = read_lines(path_).value()[0].line;
+  other.problem.m = 1;
+  std::filesystem::remove(path_);
+  auto lock = jit::advisory_lock(path_.string() + ".lock", std::chrono::seconds(1));
+  ASSERT_TRUE(lock);
+  auto measured = std::async(std::launch::async, [&] { return run(options()); });
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  write(to_text(other) + "\n");
+  lock.reset();
+  EXPECT_NE(measured.get().find("1 measured"), std::string::npos);
+  const auto lines = read_lines(path_).value();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].text, to_text(other));
 }
 
 TEST_F(Tune, GroupsAreTunedToo) {

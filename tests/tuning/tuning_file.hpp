@@ -19,7 +19,10 @@ namespace ww::tuning {
 
 class TuningFile : public testing::Test {
  protected:
-  ~TuningFile() override { std::filesystem::remove(path_); }
+  ~TuningFile() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_.string() + ".lock");
+  }
 
   void write(const std::string& text) const { std::ofstream(path_) << text; }
   std::string content() const {

@@ -20,9 +20,15 @@ const GemmProblem kDense{.m = 64, .n = 256, .k = 512, .scale = Scale::block_1x12
 const GroupedProblem kRows{.groups = 4, .rows = 400, .n = 256, .k = 512, .scale = Scale::block_1x128_128x128};
 const KGroupedProblem kGroupsOfK{.groups = 2, .m = 256, .n = 256, .k = 512};
 
-Problem key(const GemmProblem& p) { return ops::tuning_problem(ops::validate(p).value(), Arch::sm90); }
-Problem key(const GroupedProblem& p) { return ops::tuning_problem(ops::validate(p).value(), Arch::sm90); }
-Problem key(const KGroupedProblem& p) { return ops::tuning_problem(ops::decide(p, {})->batch, p, Arch::sm90); }
+Problem key(const GemmProblem& p, const GemmOptions& options = {}) {
+  return ops::tuning_problem(ops::validate(p).value(), options);
+}
+Problem key(const GroupedProblem& p, const GemmOptions& options = {}) {
+  return ops::tuning_problem(ops::validate(p).value(), options);
+}
+Problem key(const KGroupedProblem& p, const GemmOptions& options = {}) {
+  return ops::tuning_problem(ops::decide(p, {})->batch, p, options);
+}
 
 class Tuning : public TuningFile {
  protected:
@@ -122,9 +128,9 @@ TEST_F(Tuning, AStaleLineMayHaveAnyConfig) {
 
 TEST_F(Tuning, ACallThatExcludesTheConfigIsNotServedByIt) {
   const GemmConfig tuned = other_config(kDense);
-  write(to_text(line_of(key(kDense), to_text(tuned))));
   GemmOptions options;
   options.config.tile = {64, tuned.tile.n == 64 ? 128 : 64, 128};
+  write(to_text(line_of(key(kDense, options), to_text(tuned))));
   const Explanation all = explain(device(), kDense, options).value();
   EXPECT_FALSE(all.tuned);
   EXPECT_NE(all.tuning.find("has a config that this call excludes: " + to_text(tuned)), std::string::npos)
@@ -138,9 +144,40 @@ TEST_F(Tuning, ABatchInvariantCallTakesNoSplitOfK) {
   GemmOptions options;
   options.config.sm90.tile_scheduler = TileScheduler::split_k, options.config.sm90.split = 2;
   const GemmConfig split = explain(plain(), p, options)->ranking.front().config;
-  write(to_text(line_of(key(p), to_text(split))));
+  write(to_text(line_of(key(p), to_text(split))) + "\n" +
+        to_text(line_of(key(p, {.batch_invariant = true}), to_text(split))));
   EXPECT_TRUE(explain(device(), p)->tuned);
-  EXPECT_FALSE(explain(device(), p, {.batch_invariant = true})->tuned);
+  const Explanation invariant = explain(device(), p, {.batch_invariant = true}).value();
+  EXPECT_FALSE(invariant.tuned);
+  EXPECT_NE(invariant.tuning.find("line 2 has a config that this call excludes"), std::string::npos)
+      << invariant.tuning;
+}
+
+/// The fastest of fewer configs says nothing about all of them, nor the reverse.
+TEST_F(Tuning, ALineServesOnlyCallsWithTheRestrictionsOfItsTune) {
+  const auto separate = [&](const auto& problem) {
+    GemmOptions stages, both;
+    stages.config.sm90.stages = both.config.sm90.stages = 3;
+    both.batch_invariant = true;
+    const std::vector<GemmOptions> all{{}, stages, {.sms = 2}, {.batch_invariant = true}, both};
+    for (const GemmOptions& of_line : all) {
+      const Explanation model = explain(plain(), problem, of_line).value();
+      write(to_text(line_of(key(problem, of_line), to_text(model.chosen.config))));
+      for (const GemmOptions& of_call : all) {
+        const Explanation choice = explain(device(), problem, of_call).value();
+        EXPECT_EQ(choice.tuned, &of_line == &of_call) << content() << to_text(of_call.config);
+        EXPECT_EQ(choice.tuning.empty(), &of_line != &of_call) << choice.tuning;
+      }
+    }
+  };
+  separate(kDense);
+  separate(kRows);
+  separate(kGroupsOfK);
+  const Line free = line_of(key(kDense), "arch=sm90"), limited = line_of(key(kDense, {.sms = 2}), "arch=sm90");
+  EXPECT_EQ(to_text(free).find("limits"), std::string::npos);
+  EXPECT_NE(to_text(limited).find("\"limits\":\"sms=2\""), std::string::npos);
+  write(to_text(limited));
+  EXPECT_EQ(read_lines(path_).value()[0].line.problem, limited.problem);
 }
 
 TEST_F(Tuning, OtherProblemsAreLeftToTheModel) {
