@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds targets, and what they link, with sanitizers, then runs tests of theirs there.
+# Builds targets and the library that they link with sanitizers, then runs tests of theirs there. All callers share one
+# folder, so that the library is built once, and hold the resource `sanitized_build`.
 #   cmake -DSOURCE=checkout -DBUILD=folder -DCOMPILER=g++ -DGENERATOR=Ninja -DTARGETS=... -DTESTS=regex -P sanitized.cmake
 execute_process(
   COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${BUILD} -DCMAKE_CXX_COMPILER=${COMPILER}
