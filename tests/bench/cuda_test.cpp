@@ -85,6 +85,26 @@ TEST_F(FakeRace, MeasuresPerCallInterleavedAndCleansUp) {
   EXPECT_EQ(driver_->retained, 0);
 }
 
+TEST_F(FakeRace, ContendersThatRunAloneChangeOnlyBetweenTurns) {
+  const Device device = Device::open("cuda:0").value();
+  auto bench = GpuBench::open(device).value();
+  std::vector<Contender> contenders = {zeros("a", true), zeros("b", true), zeros("c", true)};
+  const int before = driver_->graph_switches;
+  const auto start = std::chrono::steady_clock::now();
+  bench->measure(check(device), sets(device, 2), contenders, {.seconds = 4.5, .burst = false, .alone = true});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_GE(driver_->graph_switches - before, 5);
+  EXPECT_LE(driver_->graph_switches - before, 6) << "two turns each, of which two may follow one another";
+  EXPECT_GE(seconds, 4.5) << "six turns of three quarters of a second";
+  for (const Contender& contender : contenders) {
+    ASSERT_FALSE(contender.error) << contender.error->message;
+    EXPECT_NEAR(contender.measured.us, 2400.0 / contender.measured.calls, 1e-3);
+    EXPECT_GE(contender.measured.replays, 2);
+  }
+  bench.reset();
+  EXPECT_EQ(driver_->live_events + driver_->live_graphs, 0);
+}
+
 TEST_F(FakeRace, BurstsAreMeasuredWithinTheTimeGiven) {
   const Device device = Device::open("cuda:0").value();
   auto bench = GpuBench::open(device).value();

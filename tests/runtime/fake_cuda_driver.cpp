@@ -4,9 +4,11 @@
 #include "fake_cuda_driver.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -177,7 +179,8 @@ const std::vector<Entry>& entries() {
 }
 
 /// The clock of events: every graph launch takes graph_microseconds on it.
-CUresult fake_graph_launch(CUgraphExec, CUstream) {
+CUresult fake_graph_launch(CUgraphExec graph, CUstream) {
+  state.graph_switches += std::exchange(state.last_graph, graph) != graph;
   state.clock_microseconds += state.graph_microseconds;
   ++state.graph_launches;
   return with_context();
@@ -211,7 +214,8 @@ const std::vector<Entry>& timing_entries() {
        })},
       {"cuStreamEndCapture", counted(Call<fake_end_capture>{})},
       {"cuGraphInstantiateWithFlags", counted([](CUgraphExec* e, CUgraph, unsigned long long) {
-         return *e = reinterpret_cast<CUgraphExec>(0x6001), ++state.live_graphs, with_context();
+         const auto number = static_cast<std::uintptr_t>(++state.graphs_made);
+         return *e = reinterpret_cast<CUgraphExec>(0x6000 + number), ++state.live_graphs, with_context();
        })},
       {"cuGraphDestroy", counted([](CUgraph) { return --state.live_graphs, with_context(); })},
       {"cuGraphExecDestroy", counted([](CUgraphExec) { return --state.live_graphs, with_context(); })},

@@ -10,6 +10,8 @@ struct FakeDriver {
   int calls = 0, occupancy_questions = 0;  // of all functions; of cuOccupancyMaxActiveClusters
   int retained = 0, pushes = 0, launches = 0, synchronizations = 0, live_allocations = 0, live_modules = 0;
   int live_streams = 0, live_events = 0, live_graphs = 0, graph_launches = 0;  // graphs and their executables
+  int graphs_made = 0, graph_switches = 0;  // launches of another graph than the last one
+  CUgraphExec last_graph = nullptr;
   bool capturing = false;
   double clock_microseconds = 0, graph_microseconds = 2400;
   int dynamic_shared = 0, large_clusters = 0;
