@@ -95,8 +95,8 @@ constexpr FlagRow kFlags[] = {
     {"--layout", &F::layout, "nt|nn", "B is (G, N, K) with t and (G, K, N) with n (default nt; nn: bf16 and f16)",
      kRows, kNotMeasure},
     {"--layout", &F::layout, "nt|nn|tn|tt",
-     "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default tn for 16-bit types; FP8 and "
-     "tf32: nt, groups at multiples of 128)",
+     "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default tn for 16-bit types, "
+     "else nt with groups at multiples of 128; on Hopper FP8 and tf32 have nt alone)",
      kKGrouped, kAll},
     {"--packing", &F::packing, "joint|per-group",
      "K-major groups lie side by side in one matrix, or one matrix after the other (default joint)", kKGrouped, kAll},

@@ -18,11 +18,15 @@ u32 swizzle_bits_of(SmemSwizzle swizzle) {
   switch (swizzle) {
     case SmemSwizzle::none: return 0;
     case SmemSwizzle::b32: return 1;
-    case SmemSwizzle::b64: return 2;
+    case SmemSwizzle::b64:
+    case SmemSwizzle::b128_unit32: return 2;
     case SmemSwizzle::b128: return 3;
   }
   return 0;
 }
+
+/// Returns the bytes that the swizzle moves together.
+u32 swizzle_unit_of(SmemSwizzle swizzle) { return swizzle == SmemSwizzle::b128_unit32 ? 32 : 16; }
 
 tl::unexpected<Error> wrong(std::string field, std::string expected, std::string actual) {
   return failure(ErrorCode::invalid, "tensor map " + std::move(field), std::move(expected), std::move(actual));
@@ -61,9 +65,9 @@ Result<void> check_box(const TensorMapSpec& spec) {
   const u64 bytes = u64{spec.box[0] / unit.elements} * unit.container;
   if (bytes % 16 != 0 || spec.box[0] % unit.elements != 0)
     return wrong("box[0]", "a multiple of 16 bytes", fmt::format("{} elements, {} bytes", spec.box[0], bytes));
-  const u32 bits = swizzle_bits_of(spec.swizzle);
-  const u64 span = u64{16} << bits;
-  if (bits == 0 || bytes == span) return {};
+  if (spec.swizzle == SmemSwizzle::none) return {};
+  const u64 span = u64{swizzle_unit_of(spec.swizzle)} << swizzle_bits_of(spec.swizzle);
+  if (bytes == span) return {};
   if (bytes > span)
     return wrong("box[0]", fmt::format("at most the swizzle's {} bytes", span), fmt::format("{} bytes", bytes));
   return failure(ErrorCode::unsupported, "tensor map box[0]", fmt::format("the swizzle's full {} bytes", span),
@@ -88,6 +92,7 @@ Result<arch::TensorMap> encode(const TensorMapSpec& spec) {
   data.elements = static_cast<u8>(unit.elements);
   data.container = static_cast<u8>(unit.container);
   data.swizzle_bits = static_cast<u8>(swizzle_bits_of(spec.swizzle));
+  data.swizzle_unit = static_cast<u8>(swizzle_unit_of(spec.swizzle));
   for (int d = 0; d < spec.rank; ++d) {
     data.extent[d] = spec.extent[d];
     data.box[d] = static_cast<u16>(spec.box[d]);

@@ -17,10 +17,10 @@ struct TensorMapData {
   u16 box[5];
   u8 element_bytes;  // of a unit
   u8 rank;
-  u8 swizzle_bits;  // B of Swizzle<B, 4, 3>: 0 to 3
+  u8 swizzle_bits;  // how many bits of an address the swizzle changes: 0 to 3
   u8 elements;      // of a unit
   u8 container;     // bytes of a unit in shared memory; more than element_bytes if it is padded there
-  u8 unused;
+  u8 swizzle_unit;  // bytes that the swizzle moves together: 16 or 32
 
   bool padded() const { return container != element_bytes; }
   /// Returns the bytes of a box in shared memory.
@@ -50,7 +50,10 @@ static_assert(sizeof(TensorMapData) <= sizeof(arch::TensorMap));
 
 inline constexpr u64 kTensorMapMagic = 0x70614D7277577577ull;
 
-/// XORs bits 4.. of a shared byte address with bits 7.., as many as the mode has. It acts on absolute address bits.
-constexpr u32 swizzle(u32 address, u32 bits) { return address ^ ((address & (((1u << bits) - 1) << 7)) >> 3); }
+/// Returns where a map's swizzle moves a shared byte address. It XORs bits 4.. with bits 7.., with units of 32 bytes
+/// bits 5.., as many as the mode has. It acts on absolute address bits.
+constexpr u32 swizzled(const TensorMapData& map, u32 address) {
+  return address ^ ((address & (((1u << map.swizzle_bits) - 1) << 7)) >> (map.swizzle_unit == 32 ? 2 : 3));
+}
 
 }  // namespace ww::emu

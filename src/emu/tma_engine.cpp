@@ -174,8 +174,8 @@ template <class Visit> void for_each_row(const TensorMapData& map, const arch::T
 }
 
 /// Visits one row of a box in shared memory, in 16-byte chunks at their swizzled places.
-template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bits, Visit visit) {
-  for (u32 at = 0; at < bytes; at += 16) visit(swizzle(offset + at, swizzle_bits), at);
+template <class Visit> void for_each_chunk(const TensorMapData& map, u32 offset, u32 bytes, Visit visit) {
+  for (u32 at = 0; at < bytes; at += 16) visit(swizzled(map, offset + at), at);
 }
 
 u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
@@ -375,7 +375,7 @@ void land_load(Operation& operation) {
       spread(map, source, apart);
       source = apart;
     }
-    for_each_chunk(operation.shared + row * shared_row, shared_row, map.swizzle_bits,
+    for_each_chunk(map, operation.shared + row * shared_row, shared_row,
                    [&](u32 offset, u32 at) { std::memcpy(shared + offset, source + at, 16); });
   });
   if (operation.range != kNoRange) cta.machine->counters().ranges[operation.range].shared_write += map.shared_bytes();
@@ -438,7 +438,7 @@ void read_store(Operation& operation) {
   operation.bytes.resize(map.box_bytes());
   const u32 bytes = row_bytes(map);
   for (u32 row = 0; row < map.box_bytes() / bytes; ++row)
-    for_each_chunk(operation.shared + row * bytes, bytes, map.swizzle_bits, [&](u32 offset, u32 at) {
+    for_each_chunk(map, operation.shared + row * bytes, bytes, [&](u32 offset, u32 at) {
       std::memcpy(operation.bytes.data() + row * bytes + at, shared + offset, 16);
     });
   --operation.cta->unread_stores;

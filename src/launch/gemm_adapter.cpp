@@ -181,10 +181,8 @@ runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
 Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
                                                         std::int64_t rows, std::int64_t ld, int box_rows) const {
   const std::int64_t k = product_.k;
-  const int tile_k = made_.tile.k;
   if (major == Major::k) return k_major_map(made_, base, type, rows, k, ld, box_rows);
-  runtime::TensorMapSpec map =
-      TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, config::mn_block(type), SmemSwizzle::b128);
+  runtime::TensorMapSpec map = mn_major_map(made_, base, type, rows, k, ld);
   if (!config::has_k_tails(made_)) return map;
   // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends where the group does; see
   // load_rows() of the mainloop.

@@ -50,10 +50,9 @@ static_assert(config::kTokenWidthCount <= config::kWidthClasses);
 
 /// Returns B [G, N, K], or N-major [G, K, N], as a map whose boxes are rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
-  runtime::TensorMapSpec spec =
-      g.b_major == Major::k
-          ? k_major_map(c, base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c))
-          : TensorMapSpec::matrix(base, g.b, g.k, g.n, g.ldb, c.tile.k, config::mn_block(g.b), SmemSwizzle::b128);
+  runtime::TensorMapSpec spec = g.b_major == Major::k
+                                    ? k_major_map(c, base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c))
+                                    : mn_major_map(c, base, g.b, g.n, g.k, g.ldb);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
   spec.stride_bytes[2] = static_cast<std::uint64_t>(bytes_in(g.b, g.stride_b_group));

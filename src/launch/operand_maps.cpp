@@ -36,6 +36,13 @@ TensorMapSpec k_major_map(const GemmConfig& config, const void* base, DType type
   return map;
 }
 
+TensorMapSpec mn_major_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows, std::int64_t k,
+                           std::int64_t ld) {
+  const bool unit32 = config::is_sm100(config) && bits_of(type) == 32;
+  return TensorMapSpec::matrix(base, type, k, rows, ld, config.tile.k, config::mn_block(type),
+                               unit32 ? SmemSwizzle::b128_unit32 : SmemSwizzle::b128);
+}
+
 std::uint64_t alignment_of(const GemmConfig& config, DType type) {
   return is_packed(type) && !config::packs_nibbles(config) ? kPaddedMapAlignment : kMapAlignment;
 }

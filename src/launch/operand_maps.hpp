@@ -42,7 +42,12 @@ std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t s
 runtime::TensorMapSpec k_major_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows,
                                    std::int64_t k, std::int64_t ld, int box_rows);
 
-/// Returns the bytes of which the base of that map is a multiple.
+/// Returns the map of an MN-major operand: `k` rows of `rows` elements, `ld` from one to the next. Boxes are as wide as
+/// the swizzle. Blackwell reads elements of 32 bits in swizzled units of 32 bytes.
+runtime::TensorMapSpec mn_major_map(const GemmConfig& config, const void* base, DType type, std::int64_t rows,
+                                    std::int64_t k, std::int64_t ld);
+
+/// Returns the bytes of which the base of a K-major map is a multiple.
 std::uint64_t alignment_of(const GemmConfig& config, DType type);
 
 /// Returns the map of scales in chunks (core/scale_chunks.hpp): `blocks` times `chunks` of them, in boxes of

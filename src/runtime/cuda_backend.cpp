@@ -71,6 +71,7 @@ CUtensorMapSwizzle tensor_map_swizzle(SmemSwizzle swizzle) {
     case SmemSwizzle::b32: return CU_TENSOR_MAP_SWIZZLE_32B;
     case SmemSwizzle::b64: return CU_TENSOR_MAP_SWIZZLE_64B;
     case SmemSwizzle::b128: return CU_TENSOR_MAP_SWIZZLE_128B;
+    case SmemSwizzle::b128_unit32: return CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B;
   }
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
@@ -338,7 +339,7 @@ Result<void> CudaBackend::explained(Result<void> result) const {
 
 Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
   WW_CHECK(check_limits(spec));
-  WW_CHECK(check_narrow(spec, info_.arch != Arch::sm90, info_.name));
+  WW_CHECK(check_blackwell(spec, info_.arch != Arch::sm90, info_.name));
   const CurrentContext current(*context_);
   WW_CHECK(current.status());
   CUtensorMap map{};

@@ -174,7 +174,7 @@ class EmuBackend final : public Backend {
 
   Result<arch::TensorMap> encode(const TensorMapSpec& spec) override {
     WW_CHECK(check_limits(spec));
-    WW_CHECK(check_narrow(spec, emu::has_instructions(model_, arch::kSm100Instructions), info_.name));
+    WW_CHECK(check_blackwell(spec, emu::has_instructions(model_, arch::kSm100Instructions), info_.name));
     return emu::encode(spec);
   }
 

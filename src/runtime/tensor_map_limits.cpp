@@ -46,8 +46,9 @@ Result<void> check_padded(const TensorMapSpec& spec) {
                      spec.stride_bytes[i]);
   if (spec.box[0] != kUnits) return invalid("box[0]", "128 padded narrow elements", spec.box[0]);
   if (spec.swizzle != SmemSwizzle::none && spec.swizzle != SmemSwizzle::b128)
-    return invalid("swizzle", "none or b128, because of padded narrow elements",
-                   fmt::format("b{}", span_bytes(spec.swizzle)));
+    return invalid(
+        "swizzle", "none or b128, because of padded narrow elements",
+        fmt::format("b{}{}", span_bytes(spec.swizzle), spec.swizzle == SmemSwizzle::b128_unit32 ? "_unit32" : ""));
   return {};
 }
 
@@ -68,15 +69,20 @@ int span_bytes(SmemSwizzle swizzle) {
     case SmemSwizzle::none: return 0;
     case SmemSwizzle::b32: return 32;
     case SmemSwizzle::b64: return 64;
-    case SmemSwizzle::b128: return 128;
+    case SmemSwizzle::b128:
+    case SmemSwizzle::b128_unit32: return 128;
   }
   return 0;
 }
 
-Result<void> check_narrow(const TensorMapSpec& spec, bool has_narrow, std::string_view device) {
+Result<void> check_blackwell(const TensorMapSpec& spec, bool is_blackwell, std::string_view device) {
   if (spec.narrow == NarrowElements::none && is_packed(spec.element))
     return invalid("element", "a type of whole bytes, or `narrow` for elements of 4 and 6 bits", name_of(spec.element));
-  if (spec.narrow == NarrowElements::none || has_narrow) return {};
+  if (spec.swizzle == SmemSwizzle::b128_unit32 && !is_blackwell)
+    return failure(ErrorCode::unsupported, "tensor_map.swizzle",
+                   fmt::format("none, b32, b64 or b128: units of 32 bytes need {}", machine_of(Arch::sm100).family),
+                   fmt::format("b128_unit32 on {}", device));
+  if (spec.narrow == NarrowElements::none || is_blackwell) return {};
   return failure(ErrorCode::unsupported, "tensor_map.narrow",
                  fmt::format("none: elements of 4 and 6 bits need {}", machine_of(Arch::sm100).family),
                  fmt::format("elements of {} bits on {}", spec.narrow == NarrowElements::bits6_padded ? 6 : 4, device));

@@ -14,9 +14,10 @@ namespace ww::runtime {
 /// Checks a spec. Errors: invalid, argument "tensor_map.<field>".
 Result<void> check_limits(const TensorMapSpec& spec);
 
-/// Checks that a device takes the spec's elements: narrow ones exist from sm_100 on. `device` is for the message.
-/// Errors: unsupported, argument "tensor_map.narrow".
-Result<void> check_narrow(const TensorMapSpec& spec, bool has_narrow, std::string_view device);
+/// Checks that a device has what exists only from sm_100 on: narrow elements, and swizzled units of 32 bytes. `device`
+/// is for the message. Errors: unsupported, argument "tensor_map.narrow" or "tensor_map.swizzle"; invalid, argument
+/// "tensor_map.element", if it has fewer than 8 bits and the spec is not of narrow elements.
+Result<void> check_blackwell(const TensorMapSpec& spec, bool is_blackwell, std::string_view device);
 
 /// Returns the bytes after which the shared-memory pattern of a swizzle repeats, which is its widest inner box; 0 for
 /// none.

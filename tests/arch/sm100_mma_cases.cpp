@@ -65,7 +65,7 @@ u32 random_code(MmaFormat format, std::mt19937_64& random) {
 
 // --- operands in shared memory ---------------------------------------------------------------------
 
-enum class Layout { k_none, k_32, k_64, k_128, mn_128 };
+enum class Layout { k_none, k_32, k_64, k_128, mn_128, mn_128_unit32 };
 
 /// One operand of one CTA: (rows, k) elements, and how they lie in shared memory.
 struct Operand {
@@ -82,24 +82,26 @@ struct Operand {
   u32 bits() const { return contained() ? 8 : static_cast<u32>(arch::bits_of(format)); }
   u32 span() const { return layout == Layout::k_32 ? 32 : layout == Layout::k_64 ? 64 : 128; }
   u32 swizzle() const {
-    const u32 of[] = {0, 6, 4, 2, 2};
+    const u32 of[] = {0, 6, 4, 2, 2, 1};
     return of[static_cast<int>(layout)];
   }
+  bool mn_major() const { return layout == Layout::mn_128 || layout == Layout::mn_128_unit32; }
+  u32 period() const { return layout == Layout::mn_128_unit32 ? 4 : 8; }  // of the swizzle, in spans
   u32 row_bytes() const { return 32 * steps; }
   u32 groups() const { return (rows + 7) / 8; }
   u32 leading() const {  // from one chunk of K to the next, or from one span of rows to the next
     if (layout == Layout::k_none) return 128 * groups();
-    return layout == Layout::mn_128 ? 128 * k() : 16;
+    return mn_major() ? 128 * k() : 16;
   }
-  u32 stride() const { return layout == Layout::k_none ? 128 : layout == Layout::mn_128 ? 1024 : 8 * span(); }
+  u32 stride() const { return layout == Layout::k_none ? 128 : period() * span(); }
   u32 step() const {
     if (layout == Layout::k_none) return 2 * leading();
-    return layout == Layout::mn_128 ? static_cast<u32>(arch::sm100::mma_k(kind)) * 128 : 32;
+    return mn_major() ? static_cast<u32>(arch::sm100::mma_k(kind)) * 128 : 32;
   }
   u32 bytes() const {
-    const u32 all = layout == Layout::k_none   ? 2 * steps * leading()
-                    : layout == Layout::mn_128 ? (rows * bits() / 8 + 127) / 128 * leading()
-                                               : groups() * stride();
+    const u32 all = layout == Layout::k_none ? 2 * steps * leading()
+                    : mn_major()             ? (rows * bits() / 8 + 127) / 128 * leading()
+                                             : groups() * stride();
     return (all + 1023) / 1024 * 1024;
   }
   /// Returns the byte of a row's byte of K, K-major.
@@ -114,8 +116,8 @@ struct Operand {
   }
   /// Returns the byte of an element of `size` bytes, MN-major.
   u32 place_mn(u32 row, u32 at, u32 size) const {
-    const u32 elements = 128 / size, byte = row % elements * size, r = at % 8;
-    return row / elements * leading() + at / 8 * stride() + r * 128 + (byte / 16 ^ r) * 16 + byte % 16;
+    const u32 elements = 128 / size, byte = row % elements * size, r = at % period(), unit = 128 / period();
+    return row / elements * leading() + at / period() * stride() + r * 128 + (byte / unit ^ r) * unit + byte % unit;
   }
   u32 code(u32 row, u32 at) const { return codes[row * k() + at]; }
 
@@ -124,7 +126,7 @@ struct Operand {
     const u32 own = static_cast<u32>(arch::bits_of(format));
     for (u32 row = 0; row < rows; ++row)
       for (u32 at = 0; at < k(); ++at) {
-        if (layout == Layout::mn_128) {
+        if (mn_major()) {
           std::memcpy(&bytes_of_image[place_mn(row, at, own / 8)], &codes[row * k() + at], own / 8);
           continue;
         }
@@ -333,6 +335,10 @@ std::vector<Case> sm100_mma_cases() {
       {"f16_tensor", "mma_f16_tensor", half, kOne, 3, k_128, k_128, true, true},
       {"f16_tensor_m64", "mma_f16_tensor", dense(kF16, f16, f16, 64, 32), kOne, 2, k_128, k_64, true, true},
       {"tf32_m128", "mma_tf32", dense(kTf32, tf32, tf32, 128, 32)},
+      {"tf32_mn_major", "mma_tf32", majors(dense(kTf32, tf32, tf32, 128, 40), Major::mn, Major::mn), kOne, 2,
+       mn_128_unit32, mn_128_unit32},
+      {"tf32_n_major", "mma_tf32", majors(dense(kTf32, tf32, tf32, 64, 32), Major::k, Major::mn), kOne, 2, k_64,
+       mn_128_unit32},
       {"tf32_tensor", "mma_tf32_tensor", dense(kTf32, tf32, tf32, 128, 32), kOne, 2, k_128, k_128, true, true},
       {"e4m3_e5m2", "mma_f8f6f4", dense(kMixed, e4m3, e5m2, 128, 64), kOne, 4},
       {"e4m3_mn_major", "mma_f8f6f4", majors(dense(kMixed, e4m3, e4m3, 128, 64), Major::mn, Major::mn), kOne, 2, mn_128,
@@ -351,6 +357,8 @@ std::vector<Case> sm100_mma_cases() {
       {"pair_f16_tensor_m128", "pair_mma_f16_tensor", dense(kF16, f16, f16, 128, 64), kPair, 2, k_128, k_128, true,
        true},
       {"pair_tf32", "pair_mma_tf32", dense(kTf32, tf32, tf32, 256, 32), kPair},
+      {"pair_tf32_mn_major", "pair_mma_tf32", majors(dense(kTf32, tf32, tf32, 256, 96), Major::mn, Major::mn), kPair, 2,
+       mn_128_unit32, mn_128_unit32},
       {"pair_tf32_tensor", "pair_mma_tf32_tensor", dense(kTf32, tf32, tf32, 256, 32), kPair, 2, k_128, k_128, true,
        true},
       {"pair_e4m3", "pair_mma_f8f6f4", dense(kMixed, e4m3, e4m3, 256, 256), kPair, 2},

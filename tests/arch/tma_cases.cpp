@@ -25,10 +25,11 @@ u32 tensor_bytes(const Shape& s) { return plane(s) * s.extent[2]; }
 u32 box_bytes(const Shape& s) { return s.box[0] * s.box[1] * s.box[2] * element_bytes(s); }
 
 u32 swizzled(u32 offset, SmemSwizzle swizzle) {
-  const u32 span = swizzle == SmemSwizzle::b128 ? 128 : swizzle == SmemSwizzle::b64 ? 64 : 32;
+  const u32 span = swizzle == SmemSwizzle::b32 ? 32 : swizzle == SmemSwizzle::b64 ? 64 : 128;
   const u32 row = offset / span, chunk = offset % span / 16;
   switch (swizzle) {
     case SmemSwizzle::none: return offset;
+    case SmemSwizzle::b128_unit32: return row * 128 + (offset % 128 / 32 ^ row % 4) * 32 + offset % 32;
     case SmemSwizzle::b128: return row * span + (chunk ^ row % 8) * 16 + offset % 16;
     case SmemSwizzle::b64: return row * span + (chunk ^ row / 2 % 4) * 16 + offset % 16;
     case SmemSwizzle::b32: return row * span + (chunk ^ row / 4 % 2) * 16 + offset % 16;
@@ -82,10 +83,11 @@ void stored(const Shape& s, std::vector<u32>& tensor, const u32* image, const st
 }
 
 std::string name_of_case(const char* what, const Shape& s, const std::string& where) {
-  const char* swizzle = s.swizzle == SmemSwizzle::none  ? "none"
-                        : s.swizzle == SmemSwizzle::b32 ? "b32"
-                        : s.swizzle == SmemSwizzle::b64 ? "b64"
-                                                        : "b128";
+  const char* swizzle = s.swizzle == SmemSwizzle::none   ? "none"
+                        : s.swizzle == SmemSwizzle::b32  ? "b32"
+                        : s.swizzle == SmemSwizzle::b64  ? "b64"
+                        : s.swizzle == SmemSwizzle::b128 ? "b128"
+                                                         : "b128_unit32";
   return std::string(what) + "_" + std::to_string(s.rank) + "d_" + name_of(s.element) + "_" + swizzle + "_" + where;
 }
 

@@ -101,6 +101,12 @@ BLACKWELL_MUTANTS = [
     ("blackwell: scales committed without syncwarp", "pipeline/scale_pipeline.hpp",
      "    arch::warp::sync();  // one lane's arrival stands for the stores of all 32\n", "", "data-race",
      "blackwell, block scales, pair"),
+    ("blackwell: MN-major tf32 in units of 16 bytes", "atom/umma_atom.hpp",
+     "operand.address, kUnit32 ? arch::sm100::MatrixSwizzle::b128_base32 :", "operand.address,", "invalid-operation",
+     "blackwell, tf32, M-major and N-major"),
+    ("blackwell: four k of MN-major tf32 as far apart as eight", "atom/umma_atom.hpp",
+     "kUnit32 ? kGroupBytes / 2 : kGroupBytes", "kGroupBytes", "wrong-value out-of-bounds uninitialised-read data-race",
+     "blackwell, tf32, M-major and N-major"),
     # Scales that the tensor core applies.
     ("blackwell: columns of scales overwritten while MMAs read them", "mainloop/sm100/scaled_mainloop.hpp",
      "        arch::mbarrier::wait(done, set_.parity);  // the MMAs that read this set are complete\n", "",

@@ -188,6 +188,9 @@ BLACKWELL_FAMILIES = {
     "blackwell, mx, launch control, pair":
         "gemm --m 520 --n 200 --k 400 --scale mx --dtype e5m2 --config "
         "tile=128x64x128,cluster=2x1,pair=1,stages=2,tile_scheduler=clc --sms 4",
+    "blackwell, tf32, M-major and N-major":
+        "gemm --m 264 --n 136 --k 75 --dtype tf32 --layout tn --out-dtype f32 --config "
+        "tile=128x128x32,cluster=2x1,pair=1,stages=2 --sms 4",
     "blackwell, nv, K within an instruction":
         "gemm --m 520 --n 136 --k 800 --scale nv --dtype e2m1 --config "
         "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",

@@ -183,6 +183,42 @@ TEST(EmuNarrowTma, BoxesArriveAtThePlacesOfTheirUnits) {
         expect_loaded(c, swizzle, {{x, y}});
 }
 
+/// Returns where a load puts byte `byte` of row `row` of a box of 128-byte rows: units of 32 bytes exchange places by
+/// the row modulo 4.
+u32 place_of_units(u32 row, u32 byte) { return row * 128 + (byte / 32 ^ row % 4) * 32 + byte % 32; }
+
+TEST(EmuTma, UnitsOf32BytesExchangePlacesByTheirRow) {
+  constexpr u32 kColumns = 70, kPitch = 72, kBoxColumns = 32;
+  alignas(1024) static u32 in[kPitch * kRows], target[kPitch * kRows];
+  const auto words = random_bytes<u32>(sizeof in / 4, 6);
+  std::memcpy(in, words.data(), sizeof in);
+  const auto map_of = [&](void* data) {
+    return *encode(TensorMapSpec::matrix(data, DType::tf32, kRows, kColumns, kPitch, kBoxRows, kBoxColumns,
+                                         SmemSwizzle::b128_unit32));
+  };
+  for (const auto& [x, y] : {std::pair{0, 0}, {32, 3}, {64, 15}, {8, 19}}) {
+    std::vector<u8> out(8192);
+    std::memset(target, 0, sizeof target);
+    constexpr u32 kBytes = 128 * kBoxRows;
+    const NarrowParams p{map_of(in), map_of(target), out.data(), {{x, y}}, kBytes, kBytes, true};
+    EXPECT_RUNS(
+        (launch<load_narrow>(p, {.threads = 32, .shared_bytes = 8192 + 8},
+                             {{"in", in, sizeof in, false}, {"target", target, sizeof target, true}, range("out", out)},
+                             {}, sm100::kModel)));
+    for (u32 row = 0; row < kBoxRows; ++row)
+      for (u32 i = 0; i < kBoxColumns; ++i) {
+        const u32 at_x = static_cast<u32>(x) + i, at_y = static_cast<u32>(y) + row;
+        const bool inside = at_x < kColumns && at_y < kRows;
+        const u32 expected = inside ? in[at_y * kPitch + at_x] : 0;
+        u32 got = 0;
+        std::memcpy(&got, &out[place_of_units(row, 4 * i)], 4);
+        ASSERT_EQ(got, expected) << "row " << row << ", element " << i << " at " << x << "," << y;
+        if (!inside) continue;
+        ASSERT_EQ(target[at_y * kPitch + at_x], expected) << "row " << at_y << ", column " << at_x;
+      }
+  }
+}
+
 TEST(EmuNarrowTma, CoordinatesAndStoresHaveTheirLimits) {
   alignas(1024) static u8 in[kElements * kRows], target[kElements * kRows];
   const auto result = [&](const NarrowCase& c, int x, bool stores) {

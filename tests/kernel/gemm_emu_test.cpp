@@ -292,6 +292,29 @@ TEST_P(GemmEmu, Tf32) {
   expect_equal({.m = 70, .n = 72, .k = 0, .a = tf32, .b = tf32}, "tile=64x64x32,cluster=2x1", 222);
 }
 
+TEST_P(GemmEmu, Tf32InEveryLayoutOfBlackwell) {
+  if (on_hopper()) GTEST_SKIP() << "GemmRegisters.Tf32InEveryLayout tests Hopper";
+  std::uint64_t seed = 1230;
+  const char *pair = "tile=128x128x32,cluster=2x1,pair=1", *shared_a = "tile=128x64x32,cluster=1x4,stages=2",
+             *shared_b = "tile=64x64x32,cluster=2x1", *swapped = "tile=128x32x32,swap_ab=on";
+  for (const auto& [a, b, kernels] : {std::tuple{Major::k, Major::mn, Configs{pair, swapped}},
+                                      {Major::mn, Major::k, Configs{shared_a, swapped}},
+                                      {Major::mn, Major::mn, Configs{pair, shared_b}}})
+    for (const char* config : kernels) {
+      // Contiguous rows are multiples of 4 elements; other extents are any.
+      GemmProblem p{.m = a == Major::k ? 197 : 200, .n = 136, .k = 100, .a = tf32, .b = tf32, .d = f32};
+      p.a_major = a, p.b_major = b;
+      if (a == Major::mn && b == Major::mn) p.k = 99;
+      expect_equal(p, config, ++seed);
+      p.batch = 3, p.batch_a = 200 * p.k, p.batch_b = p.n * p.k, p.batch_d = p.m * p.n;
+      expect_equal(p, config, ++seed);
+      p.m = 1, p.lda = a == Major::mn ? 4 : 0, p.batch_a = 200 * p.k;
+      expect_equal(p, config, ++seed);
+      p.k = 0;
+      expect_equal(p, config, ++seed);
+    }
+}
+
 TEST_P(GemmEmu, EveryLayoutOf16BitOperands) {
   std::uint64_t seed = 240;
   for (Major a : {Major::k, Major::mn})

@@ -42,6 +42,8 @@ def rows():
         yield gemm(recipe, pair, more="--epilogue 'gelu(acc*alpha+c*beta+bias)'")
     yield gemm("bf16 bf16 none bf16", pair, more="--layout nn")
     yield gemm("bf16 bf16 none bf16", pair, more="--layout tt --d-layout column")
+    for layout, config in (("nn", alone), ("tn", pair), ("tt", "tile=128x64x0,cluster=4x1")):
+        yield gemm("tf32 tf32 none f32", config, more=f"--layout {layout}")
     for config in (alone, "tile=64x128x0"):
         for variant in ("contiguous", "masked"):
             encoding = "masked" if variant == "masked" else "offsets"

@@ -29,7 +29,7 @@ inline GemmConfig drawn_blackwell_config(std::mt19937_64& rng) {
   std::tie(c.operands.a, c.operands.b) = kTypes[pick(5)];
   c.operands.d = DType(1 + pick(3));
   c.operands.scale = kScales[pick(is_fp8(c.operands.a) ? 5 : 3)];
-  if (c.operands.a != tf32) c.operands.layout = {Major(pick(2)), Major(pick(2))};
+  c.operands.layout = {Major(pick(2)), Major(pick(2))};
   if (pick(4) == 0) c.operands.d_layout = OutputLayout::column;
   c.tile = {pick(3) == 0 ? 64 : 128, pick(2) == 0 ? 64 << pick(3) : 8 * (1 + pick(32))};
   const auto& cluster = kClusters[pick(9)];

@@ -163,6 +163,7 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   KGroupedProblem& p = h.problem;
   p.a = p.b = kind.a, p.d = kind.d, p.scale = kind.scale, p.accumulate = kind.accumulate;
   p.a_major = kind.a_major, p.b_major = kind.b_major;
+  if (blackwell && !packed && p.a == tf32 && i / 30 % 2 == 0) p.a_major = p.b_major = mn;  // wgmma takes no such tf32
   if (packed) p.packing = KPacking::per_group;
   p.encoding = GroupEncoding(pick(5));
   p.m = 1 + pick(300), p.n = 8 * (1 + pick(40));

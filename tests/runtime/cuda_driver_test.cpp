@@ -53,7 +53,7 @@ TEST_F(FakeGpu, AnotherArchitectureIsUnsupportedByNameAndPassedOverByAuto) {
   EXPECT_EQ(Device::open("auto")->info().name, "emu:sm90");
 }
 
-TEST_F(FakeGpu, BlackwellIsUntestedAndTakesNarrowElements) {
+TEST_F(FakeGpu, BlackwellIsUntestedAndTakesItsTensorMaps) {
   setenv("FAKE_CUDA_CAPABILITY", "100", 1);
   EXPECT_EQ(Device::open("auto")->info().name, "cuda:0");
   const Result<Device> device = Device::open("cuda:0");
@@ -77,6 +77,9 @@ TEST_F(FakeGpu, BlackwellIsUntestedAndTakesNarrowElements) {
   spec.narrow = NarrowElements::bits4;
   ASSERT_TRUE(device->tensor_map(spec));
   EXPECT_EQ(driver_->encode.type, CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B);
+  const TensorMapSpec units = TensorMapSpec::matrix(memory, DType::tf32, 8, 32, 32, 8, 32, SmemSwizzle::b128_unit32);
+  ASSERT_TRUE(device->tensor_map(units));
+  EXPECT_EQ(driver_->encode.swizzle, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B);
   setenv("FAKE_CUDA_CAPABILITY", "90", 1);
   const auto refused = Device::open("cuda:0")->tensor_map(spec);
   ASSERT_FALSE(refused);

@@ -78,6 +78,7 @@ TEST(TensorMapLimits, TheBoxFitsTheSwizzle) {
   expect_taken([](auto& s) { s.box[0] = 64, s.swizzle = SmemSwizzle::b64; });
   expect_refused("box[0]", [](auto& s) { s.box[0] = 80, s.swizzle = SmemSwizzle::b64; });
   expect_refused("box[0]", [](auto& s) { s.box[0] = 48, s.swizzle = SmemSwizzle::b32; });
+  expect_refused("box[0]", [](auto& s) { s.box[0] = 144, s.swizzle = SmemSwizzle::b128_unit32; });
   expect_taken([](auto& s) { s.element = DType::bf16, s.box[0] = 64; });
   expect_refused("box[0]", [](auto& s) { s.element = DType::bf16, s.box[0] = 128; });
 }
@@ -94,6 +95,7 @@ TEST(TensorMapLimits, NarrowElements) {
     expect_taken(padded);
     expect_taken([&](auto& s) { padded(s), s.swizzle = SmemSwizzle::none; });
     expect_refused("swizzle", [&](auto& s) { padded(s), s.swizzle = SmemSwizzle::b64; });
+    expect_refused("swizzle", [&](auto& s) { padded(s), s.swizzle = SmemSwizzle::b128_unit32; });
     expect_refused("base", [&](auto& s) { padded(s), s.base = memory + 16; });
     expect_refused("extent[0]", [&](auto& s) { padded(s), s.extent[0] = 4096 + 64; });
     expect_refused("stride_bytes[1]", [&](auto& s) { padded(s), s.stride_bytes[1] = 4112; });
@@ -103,13 +105,24 @@ TEST(TensorMapLimits, NarrowElements) {
 
 TEST(TensorMapLimits, NarrowElementsNeedADeviceThatHasThem) {
   TensorMapSpec spec = good();
-  EXPECT_TRUE(check_narrow(spec, false, "emu:sm90"));
+  EXPECT_TRUE(check_blackwell(spec, false, "emu:sm90"));
   spec.narrow = NarrowElements::bits6_padded;
-  EXPECT_TRUE(check_narrow(spec, true, "emu:sm100"));
-  const Result<void> refused = check_narrow(spec, false, "emu:sm90");
+  EXPECT_TRUE(check_blackwell(spec, true, "emu:sm100"));
+  const Result<void> refused = check_blackwell(spec, false, "emu:sm90");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   EXPECT_NE(refused.error().message.find("elements of 6 bits on emu:sm90"), std::string::npos);
+}
+
+TEST(TensorMapLimits, UnitsOf32BytesNeedADeviceThatSwizzlesThem) {
+  TensorMapSpec spec = good();
+  spec.swizzle = SmemSwizzle::b128_unit32;
+  EXPECT_TRUE(check_blackwell(spec, true, "emu:sm100"));
+  const Result<void> refused = check_blackwell(spec, false, "emu:sm90");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(refused.error().argument, "tensor_map.swizzle");
+  EXPECT_EQ(refused.error().actual, "b128_unit32 on emu:sm90");
 }
 
 TEST(TensorMapLimits, ExtentBytesReachPastTheLastElement) {

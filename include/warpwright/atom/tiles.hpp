@@ -42,8 +42,8 @@ template <int kRows, int kColumns, bool kBatched = false> struct TileHalves { in
 template <Major kMajor = Major::k> struct SharedTile {
   static constexpr Major major = kMajor;
   arch::SharedAddress address;
-  /// Returns the tile from `rows` on: a multiple of 8 for K-major, where a row group begins; of 64 for MN-major, where
-  /// a block begins.
+  /// Returns the tile from `rows` on: a multiple of 8 for K-major, where a row group begins; for MN-major a multiple of
+  /// the elements of 128 bytes, where a block begins.
   WW_DEVICE SharedTile rows_from(int rows) const { return {address + static_cast<u32>(rows * kSwizzleSpan)}; }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tcgen05.mma over a stage of K as an atom: the kind and the instruction descriptor by types and shape, and the
-// matrix descriptors of operand tiles of 128-byte rows under the 128-byte swizzle.
+// matrix descriptors of operand tiles of 128-byte rows under the 128-byte swizzle. MN-major TF32 operands, and they
+// alone, have the swizzle of 32-byte units, whose pattern repeats every 4 rows instead of 8.
 // - K-major: a row is 128 bytes of K, of which one instruction takes 32.
 // - MN-major: a row is 128 bytes of M or N for one k. As many k as a row has elements form a block; blocks follow one
 //   another along M or N. One instruction takes the rows of its K.
@@ -52,8 +53,10 @@ inline constexpr arch::InstructionDescriptor kInstruction = arch::sm100::encode(
 template <DType kType, Major kMajor>
 WW_DEVICE arch::sm100::MatrixDescriptor umma_descriptor(const SharedTile<kMajor>& operand) {
   constexpr u32 kBlock = kSwizzleSpan / container_bytes(kType) * kSwizzleSpan;  // of an MN-major operand
-  return arch::sm100::make_descriptor(operand.address, arch::sm100::MatrixSwizzle::b128,
-                                      kMajor == Major::k ? 0 : kBlock, kGroupBytes);
+  constexpr bool kUnit32 = kType == DType::tf32 && kMajor == Major::mn;
+  return arch::sm100::make_descriptor(
+      operand.address, kUnit32 ? arch::sm100::MatrixSwizzle::b128_base32 : arch::sm100::MatrixSwizzle::b128,
+      kMajor == Major::k ? 0 : kBlock, kUnit32 ? kGroupBytes / 2 : kGroupBytes);
 }
 /// Bytes from the operand of one instruction of a stage to that of the next.
 template <DType kType, Major kMajor>

@@ -126,12 +126,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr ConfigFault fault_of_umma_operands(const GemmConfig& c) {
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
   if (a_from_registers(c)) return {"a_source", "auto or shared on Blackwell"};
-  if ((a_mn || b_mn) && bytes_of(c.operands.a) == 4) return {"layout", "nt for tf32 on Blackwell"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
-    return {"tile (m)", "64 rows of an M-major A (128 of FP8) for each CTA that shares it"};
+    return {"tile (m)", "64 rows of an M-major A (128 of FP8, 32 of tf32) for each CTA that shares it"};
   if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)
-    return {"tile (n)",
-            "64 columns of an N-major B (128 of FP8) for each CTA that shares it, and for each half of SwiGLU"};
+    return {
+        "tile (n)",
+        "64 columns of an N-major B (128 of FP8, 32 of tf32) for each CTA that shares it, and for each half of SwiGLU"};
   return {};
 }
 

@@ -22,7 +22,8 @@ WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (swaps(c)) return exchanged(resolve(exchanged(c)));
   const bool promoted = promotes(c);
-  if (c.sm90.a_source == OperandSource::automatic && c.operands.layout.a == Major::mn && bits_of(c.operands.a) == 32)
+  if (c.sm90.a_source == OperandSource::automatic && !is_sm100(c) && c.operands.layout.a == Major::mn &&
+      bits_of(c.operands.a) == 32)
     c.sm90.a_source = OperandSource::registers;
   if (c.sm90.tile_scheduler == TileScheduler::automatic)
     c.sm90.tile_scheduler = c.sm90.split > 1 || c.cluster.k > 1 ? TileScheduler::split_k : TileScheduler::fixed;

@@ -32,8 +32,8 @@ struct KGroupedProblem {
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets and row_ids: as in GroupedProblem
   // mn: A is stored as (K, M), B as (K, N). If both are mn, groups may begin and end at any row. A K-major operand, (M,
-  // K) or (N, K), which FP8 and tf32 require, restricts groups to begin and end at multiples of 128. Other groups are
-  // cut to whole blocks of 128, and the status word reports `misaligned`. With e2m1 of mx and nv these are 256.
+  // K) or (N, K), restricts groups to begin and end at multiples of 128. Hopper takes FP8 and tf32 no other way. Groups
+  // that do not are cut to whole blocks of 128, and the status word reports `misaligned`. e2m1 of mx and nv has 256.
   Major a_major = Major::mn, b_major = Major::mn;
   // per_group: a K-major operand holds the matrices of the groups one after the other, each (M, K of the group) or (N,
   // K of the group) with packed rows. The matrix of the group that starts at row s of K begins at element M * s, or N *

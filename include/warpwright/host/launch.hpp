@@ -12,12 +12,14 @@
 
 namespace ww {
 
-/// The permutation that TMA applies to the 16-byte chunks of a box in shared memory, named by the bytes of its rows.
+/// The permutation that TMA applies to the chunks of a box in shared memory, named by the bytes of its rows. Chunks are
+/// of 16 bytes unless the name says 32.
 enum class SmemSwizzle {
-  none,  // no permutation
-  b32,   // rows of up to 32 bytes
-  b64,   // rows of up to 64 bytes
-  b128,  // rows of up to 128 bytes
+  none,         // no permutation
+  b32,          // rows of up to 32 bytes
+  b64,          // rows of up to 64 bytes
+  b128,         // rows of up to 128 bytes
+  b128_unit32,  // the same in chunks of 32 bytes (CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B); only from sm_100 on
 };
 
 /// Elements of 4 and 6 bits, 16 of which form a unit in memory. Only devices of sm_100 and later take them.
