@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the checker's rules for tcgen05 share: a CTA's barriers and operands in shared memory, and MMAs of
-// zeros onto columns of tensor memory.
+// Provides the kernels of the tests of the checker's rules for tcgen05 with a CTA's barriers and operands in shared
+// memory, and with MMAs of zeros onto columns of tensor memory.
 #pragma once
 
 #include "sm100_harness.hpp"
@@ -32,7 +32,7 @@ inline arch::UmmaCall mma_of(u32 d, int n, bool accumulate, CtaGroup group = Cta
           .a = descriptor(shared_base() + kA),
           .b = descriptor_b(shared_base() + kB)};
 }
-/// An MMA of FP8 operands onto D, with the shape of mma_of().
+/// Returns an MMA of FP8 operands onto D with the shape of mma_of().
 inline arch::UmmaCall other_kind(u32 d, int n) {
   arch::UmmaCall call = mma_of(d, n, true);
   const MmaInstruction i{.kind = MmaKind::f8f6f4, .a = MmaFormat::e4m3, .b = MmaFormat::e4m3, .m = 128, .n = n};

@@ -29,10 +29,10 @@ std::string hash_of(const std::vector<std::uint8_t>& d) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-/// Problem `i` without an epilogue.
+/// Returns problem `i` without an epilogue.
 HostGrouped numbered(std::uint64_t i) { return i >= kFirstScaledGrouped ? scaled_grouped(i) : numbered_grouped(i); }
 
-/// What is wrong with problem `i` on `device`, or why it could not run.
+/// Returns what is wrong with problem `i` on `device`, empty if nothing is, or the error that kept it from running.
 Result<std::string> judge(const Device& device, std::uint64_t i) {
   if (i >= kFirstGroupedEpilogue) {
     const GroupedEpilogueCase c = numbered_grouped_epilogue(i);

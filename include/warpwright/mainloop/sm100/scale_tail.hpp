@@ -60,7 +60,7 @@ template <ConfigParameter kConfig> class ScaleTail {
 
   /// Returns the instructions that `elements` of a k-block need.
   WW_DEVICE static u32 instructions_of(i32 elements) { return static_cast<u32>(ceil_div(elements, kElements)); }
-  /// Returns whether the last of them takes scales behind `elements`.
+  /// Returns whether the last of those instructions takes scales behind `elements`.
   WW_DEVICE static bool needs_clearing(i32 elements) {
     return kNeeded && ceil_div(elements, kVector) % (kElements / kVector) != 0;
   }
@@ -72,7 +72,8 @@ template <ConfigParameter kConfig> class ScaleTail {
     clear_own(stage, elements);
     if constexpr (kPair) wait(cleared(barriers()));
   }
-  /// The part of the other CTA of a pair.
+  /// Clears the scales of this CTA once the leader of its pair has seen them arrive. The other CTA's thread that would
+  /// multiply calls it.
   WW_DEVICE void assist(u32 stage, i32 elements) {
     wait(ready(barriers()));
     clear_own(stage, elements);

@@ -52,12 +52,12 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
     return tile_n * (kTileN / kLoadsB) + (part == 1 ? n / 2 : 0);
   }
 
-  /// The last k-block of all K, and the elements of K of a tile's own last one.
+  /// Names the last k-block of all K, and says how many elements of K a tile's own last k-block has.
   struct LastBlock {
     int index;
     i32 elements;
   };
-  /// The loads of a tile's scales beside those of A and B.
+  /// Loads the scales of one stage of a tile. The thread that loads calls it after the loads of A and B.
   struct ScaleLoads {
     static constexpr u32 kBytes = kBytesA + kBytesB;
     using LoadAtom = conditional_t<kConfig.sm100.pair, atom::TmaPairLoadAtom, atom::TmaLoadAtom>;
@@ -79,7 +79,7 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
                    atom::SharedTile<>{at + kBytesA + static_cast<u32>(part * kBlocksOfLoad) * kBytesA});
     }
   };
-  /// `work` is a tile of `source` at `at`.
+  /// Returns the loads of tile `work` of `source`, which is at `at`.
   template <class Source, class Tile>
   WW_DEVICE static ScaleLoads scale_loads(const ScaleMaps& maps, arch::SharedAddress base, TileCoord at,
                                           const Source& source, const Tile& work, ClearedStages& cleared) {
@@ -91,8 +91,8 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
     return loads;
   }
 
-  /// The same for a group of K, whose scales are a matrix of their own: all chunks along K of 128 rows, then those of
-  /// the next 128 rows.
+  /// Does the same for a group of K, whose scales are a matrix of their own: all chunks along K of 128 rows, then those
+  /// of the next 128 rows.
   struct GroupScaleLoads {
     static constexpr u32 kBytes = ScaleLoads::kBytes;
     using LoadAtom = typename ScaleLoads::LoadAtom;
@@ -111,7 +111,7 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
                    atom::SharedTile<>{at + kBytesA + static_cast<u32>(block) * kBytesA});
     }
   };
-  /// `k`: the k-blocks of the tile's group.
+  /// Returns the loads of a tile of a group, whose k-blocks are `k`.
   WW_DEVICE static GroupScaleLoads scale_loads(const ScaleMaps& maps, arch::SharedAddress base, TileCoord tile,
                                                KRange k) {
     const int chunks = k.blocks * kChunks, first = k.first * kChunks;
@@ -192,7 +192,8 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
       else return pipeline_.consumer_wait();
     }
 
-    /// The part of the CTA of a pair that does not lead.
+    /// Follows the leader of a pair through a tile: only scales behind K are left to clear. The CTA that does not lead
+    /// calls it instead of issuing MMAs.
     WW_DEVICE void follow(int k_blocks, i32 last_k) {
       if constexpr (Tail::kNeeded) {
         followed_.advance(static_cast<u32>(k_blocks - 1));
