@@ -9,7 +9,6 @@
 #include "warpwright/epilogue/partial_sums.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
-#include "warpwright/mainloop/cleared_stages.hpp"
 #include "warpwright/scheduler/dense_tiles.hpp"
 #include "warpwright/scheduler/k_grouped.hpp"
 
@@ -37,7 +36,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
 
   struct Loader {
     int matrix = -1;  // whose tensor maps this thread has acquired
-    mainloop::ClearedStages cleared;
+    typename Mainloop::LoadState state;
 
     WW_DEVICE void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline, const Source& source,
                         const Tile& tile) {
@@ -49,7 +48,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
                        Mainloop::scale_loads(params.scales, shared, at, tile.k));
       else if constexpr (kScalesInMma)
         Mainloop::load(params.gemm, shared, pipeline, at, tile.k,
-                       Mainloop::scale_loads(params.scales, shared, at, source, tile, cleared));
+                       Mainloop::scale_loads(params.scales, shared, at, source, tile, state));
       else Mainloop::load(params.gemm, shared, pipeline, at, tile.k);
     }
   };

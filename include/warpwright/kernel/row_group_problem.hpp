@@ -13,7 +13,6 @@
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
-#include "warpwright/mainloop/cleared_stages.hpp"
 #include "warpwright/mainloop/scale_addresses.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
@@ -48,7 +47,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   }
 
   struct Loader {
-    mainloop::ClearedStages cleared;
+    typename Mainloop::LoadState state;
 
     WW_DEVICE void load(const Params& arguments, arch::SharedAddress shared, Pipeline& pipeline, const Source& source,
                         const Tile& tile) {
@@ -62,7 +61,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
       }
       if constexpr (kScalesInMma) {
         const config::TileCoord scales{tile.scale_block, tile.tile_n, tile.group};
-        const auto load_scales = Mainloop::scale_loads(arguments.scales, shared, scales, source, tile, cleared);
+        const auto load_scales = Mainloop::scale_loads(arguments.scales, shared, scales, source, tile, state);
         if (kAlwaysShares || tile.shares)
           Mainloop::template fill<true>(load_a, gA, load_b, gB, 0, arguments.k_blocks, shared, pipeline, {},
                                         load_scales);

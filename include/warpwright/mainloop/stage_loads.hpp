@@ -26,6 +26,8 @@ struct NoOtherLoads {
 /// LoadAtom: TmaLoadAtom, or TmaPairLoadAtom for pairs.
 template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct StageLoads {
   using OperandLoad = LoadAtom;
+  /// What the thread that loads remembers from tile to tile. Mainloops that remember something have their own.
+  struct LoadState {};
   static constexpr DType kType = kConfig.operands.a;
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr SharedPlan kShared = shared_plan(kConfig);

@@ -17,9 +17,14 @@
 #include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
-#include "warpwright/mainloop/cleared_stages.hpp"
 
 namespace ww::mainloop {
+
+/// A bit for each stage: whether its scales are cleared by ordinary stores after they are loaded, and the parity of the
+/// barrier that then completes. The thread that loads remembers it.
+struct ClearedStages {
+  u32 pending = 0, parity = 0;
+};
 
 /// Clears the scales that the last instruction of a tile takes beyond the elements of its last k-block.
 template <ConfigParameter kConfig> class ScaleTail {

@@ -39,6 +39,7 @@ template <ConfigParameter kConfig> struct ScaledUmmaMainloop : UmmaMainloop<kCon
 
   using ScaleBarriers = pipeline::StageRing<kScaleSets>;
   using Tail = ScaleTail<kConfig>;
+  using LoadState = ClearedStages;
 
   /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
