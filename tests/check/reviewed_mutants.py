@@ -140,6 +140,11 @@ EQUIVALENT = [
     Entry("scheduler/group_table.hpp", "build", "swap",
           ["build_by<kThreads>(sizes, thread, load_first<kThreads>(sizes, thread), scratch); / "
            "arch::named_barrier::sync_cta();"], lambda arguments: "--groups 130" in arguments, OWN_GROUPS),
+    Entry("scheduler/group_table.hpp", "build", "swap",
+          ["build_by<kThreads>(sizes, thread, load_first<kThreads>(sizes, thread), scratch); / "
+           "arch::named_barrier::sync_cta();"], lambda arguments: bool(re.search("--variant (contiguous|masked)", arguments)),
+          "until RasterGroups::prepare() ends, with a barrier of its own, a thread reads the groups that it has written "
+          "itself, and no others; the scans have their barriers"),
     Entry("kernel/multistage_gemm.hpp", "run", "drop", ["arch::warp::sync()"], everywhere, RECONVERGED),
     Entry("kernel/multistage_gemm.hpp", "run", "swap",
           ["buffer.drain(); / if constexpr (Mainloop::kCluster.size() > 1) arch::warp::sync();"], everywhere, RECONVERGED),
