@@ -157,7 +157,7 @@ TEST(ConfigRules, NamesTheFaultyField) {
         Refusal{"scale=block,tile=128x256x128", "tile"},
         Refusal{"scale=block,tile=192x136x128", "tile"},
         Refusal{"tile=192x208x128", "tile (n)"},  // ptxas finds no registers for it
-        Refusal{"scale=block,grouping=row-groups,variant=contiguous,tile=128x96x128", "tile (n)"},
+        Refusal{"arch=sm100,scale=block,grouping=row-groups,variant=contiguous,tile=128x96x128", "tile (n)"},
         Refusal{"scale=block-1d,grouping=row-groups,variant=contiguous,tile=128x128x128", "scale"},
         Refusal{"scale=block-1d,a=bf16,b=bf16", "scale"},
         Refusal{"scale=mx", "scale"},
