@@ -127,6 +127,8 @@ MUTANTS = [  # name, header, old, new, rules
      "    if constexpr (kByWarp) (void)stage;\n    else if", "deadlock"),
     ("multistage trusts its token", "mainloop/sm90/multistage_mainloop.hpp", "consumer_wait(token)", "consumer_wait({true})",
      "data-race uninitialised-read stage-reuse"),
+    ("promotion trusts its token", "mainloop/sm90/promotion.hpp", "consumer_wait(token)", "consumer_wait({true})",
+     "data-race uninitialised-read stage-reuse"),
     ("fragment loaded while it is read", "mainloop/sm90/register_products.hpp",
      "    arch::wgmma::wait<1>(half);", "    arch::wgmma::wait<1>();", "accumulator-in-flight"),
     ("no wgmma fence after loading a fragment", "mainloop/sm90/register_products.hpp",

@@ -69,7 +69,8 @@ template <ConfigParameter kConfig> struct RaggedMainloop : TokenLoads<kConfig> {
       WW_NO_UNROLL
       for (int k = 0; k < k_blocks; ++k) {
         if constexpr (Shape<kWidth>::kOverlaps) promotion.together(pipeline, acc, partial);
-        else promotion.one_by_one(pipeline, acc, partial[0], false, order);
+        // Asking for the next stage early took more instructions here than it saved.
+        else promotion.one_by_one(pipeline, acc, partial[0], true, order, {});
       }
     } else {
       accumulate(products, k_blocks, pipeline, acc, order);
