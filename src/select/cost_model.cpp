@@ -30,6 +30,7 @@ double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
   return c.sm90.consumer_warpgroups == 3        ? k.promotion_exposed_three
          : config::partial_accumulators(c) == 2 ? k.promotion_exposed_two
          : config::tiles_in_flight(c) > 1       ? k.promotion_exposed_two
+         : config::mma_blocks_of(c) > 1         ? k.promotion_exposed_blocks
                                                 : k.promotion_exposed_one;
 }
 
@@ -116,10 +117,6 @@ double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k)
           ? c.sm90.split != along_k
           : c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.uncertainty;
-  // Measured up to 18 % longer than modelled: while one CTA promotes its only partial accumulator, the others of the
-  // cluster wait.
-  if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || config::partial_accumulators(c) == 1))
-    return k.uncertainty_plain;
   if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.uncertainty_plain;
   return along_k > 1 ? k.uncertainty_sums : 0;
 }

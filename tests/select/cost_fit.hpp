@@ -37,6 +37,7 @@ inline constexpr Fitted kFitted[] = {
     {"store_clocks_per_kib", &CostConstants::store_clocks_per_kib, 2, 100},
     {"narrow_panels", &CostConstants::narrow_panels, 0, 2},
     {"promotion_exposed_one", &CostConstants::promotion_exposed_one, 0, 2},
+    {"promotion_exposed_blocks", &CostConstants::promotion_exposed_blocks, 0, 2},
     {"promotion_exposed_two", &CostConstants::promotion_exposed_two, 0, 2},
     {"promotion_exposed_three", &CostConstants::promotion_exposed_three, 0, 2},
     {"power_fp8", &CostConstants::power_fp8, 0, 4},
