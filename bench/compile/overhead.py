@@ -6,7 +6,8 @@
    overhead.py INCLUDE SOURCE.cu --json         the counts of one kernel for a program
 No GPU is needed. nvdisasm's listing is cut into basic blocks; natural loops of the control flow graph give each block its
 depth. The innermost loops that hold a wgmma are the loops over K of a consumer, those that hold a TMA load the producer's,
-those that hold global loads and stores to shared memory the scale warps'. The loop around one of them is its loop over tiles.
+those that hold global loads and stores to shared memory the scale warps'. The loop around one of them is its loop over tiles;
+around a consumer's, the first that stores.
 A k-block counts what the iteration with the most k-blocks executes, divided by their number; a tile what lies on the shortest
 way around its loop over K. Loops that wait for a barrier and code for diverged warps count nothing."""
 import argparse
@@ -25,6 +26,7 @@ from nvrtc import compile_source
 
 Counts = Counter  # of opcodes without their modifiers; fractions where an iteration does several k-blocks
 MMA = re.compile(r"[QHI]GMMA\b")
+STORE = r"ST[SG]|STSM|UTMASTG|RED|ATOM"
 LINE = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(.*?)\s*;?\s*$")
 LABEL = re.compile(r"^\s*(\.L_x_\d+):")
 TARGET = re.compile(r"`\((\.L_x_\d+)\)")
@@ -202,6 +204,14 @@ class Kernel:
         return min((other for other in self.loops if self.loops[head] < self.loops[other]),
                    key=lambda other: len(self.loops[other]), default=None)
 
+    def whole(self, head: int) -> int:
+        """The head of a consumer's whole loop over K: of the largest around the innermost one that stores nothing. Whole rounds
+        of the ring may be a loop within it."""
+        outer = self.around(head)
+        while outer is not None and not self.has(self.loops[outer] - self.loops[head], STORE):
+            head, outer = outer, self.around(outer)
+        return head
+
     def path(self, start: Iterable[int], ends: Set[int], within: Set[int], work: str) -> List[int]:
         """Of the paths from one of `start` to one of `ends`, whose blocks are `within`: the one with the most instructions
         of pattern `work` and of these the shortest. No block twice."""
@@ -257,7 +267,8 @@ class Kernel:
             by_tile: Dict[Optional[int], List[Tuple[int, Counts, int]]] = collections.defaultdict(list)
             for head in self.innermost(test):
                 counts, k_blocks = self.of_k_block(head, work, per_k_block)
-                by_tile[self.around(head)].append((k_blocks, counts, head))
+                whole = self.whole(head) if name == "consumer" else head
+                by_tile[self.around(whole)].append((k_blocks, counts, whole))
             for outer, loops in by_tile.items():
                 role = Role(name)
                 _, role.k_block, inner = max(loops, key=lambda one: (one[0], -overhead(one[1])))

@@ -75,6 +75,9 @@ def faults_of_counter() -> Iterator[str]:
         yield "an instruction more in a round is not counted"
     if counts(LISTING.replace("  /*0120*/", one_more + "  /*0120*/")) != [1, 1.5, 4]:
         yield "an instruction more in a tile is not counted"
+    rounds = LISTING.replace(".L_x_4:", "  /*00d8*/ @P5 BRA `(.L_x_3) ;\n.L_x_4:")
+    if counts(rounds) != [1, 0.5, 3]:
+        yield f"with rounds in a loop of their own the listing counts {counts(rounds)}, not one role, 0.5 and 3"
 
 
 def fields_of(text: str) -> Dict[str, str]:
