@@ -51,39 +51,39 @@ struct Cost {
 /// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
 /// (tests/select/fit_cost_model.cpp). The others are hardware facts or were measured separately.
 struct CostConstants {
-  double launch_us = 2.851;     // a kernel in a graph: until its first load has arrived, and after its last store
+  double launch_us = 2.828;     // a kernel in a graph: until its first load has arrived, and after its last store
   double block_clocks = 0;      // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 39.84;  // of each k-block with block scales: loading them, and waiting for partial sums
-  double shared_bytes_per_clock = 171.2;  // operands read by wgmma and written by TMA
-  double load_bytes_per_clock = 80.18;    // into one SM by the loads that its CTA issues
-  double fill_bytes_per_clock = 18.17;    // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 2796;              // from the release of a stage to the arrival of its next k-block
-  double cluster_clocks = 35.83;          // of each k-block: CTAs of a pair wait for each other; grows with log2 of the
-                                          // cluster size
-  double l2_bytes_per_us = 6.549e+06;
-  double hbm_bytes_per_us = 4.27e+06;
-  double hbm_latency_us = 0.873;
-  double memory_overlap = 4.542;        // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
+  double scale_clocks = 41.16;  // of each k-block with block scales: loading them, and waiting for partial sums
+  double shared_bytes_per_clock = 171;  // operands read by wgmma and written by TMA
+  double load_bytes_per_clock = 80.19;  // into one SM by the loads that its CTA issues
+  double fill_bytes_per_clock = 18.16;  // of rows outside A, which TMA fills with zeros
+  double ring_clocks = 2798;            // from the release of a stage to the arrival of its next k-block
+  double cluster_clocks = 34.28;        // of each k-block: CTAs of a pair wait for each other; grows with log2 of the
+                                        // cluster size
+  double l2_bytes_per_us = 6.565e+06;
+  double hbm_bytes_per_us = 4.261e+06;
+  double hbm_latency_us = 0.8747;
+  double memory_overlap = 4.552;        // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
                                         // the maximum
-  double lag_shared = 0.4113;           // share of reads between neighbours that remains where K is cut unevenly
-  double tile_clocks = 360.4;           // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 22.25;  // of the epilogue, for each KiB of D
-  double narrow_panels = 0.8202;  // relative increase of store time for each halving of D's panels below 128 bytes
-  double promotion_exposed_one = 0.9479;     // exposed share of promotion's FMA clocks with one partial accumulator
-  double promotion_exposed_blocks = 0.3173;  // with one, which two blocks of 64 rows use in turn
-  double promotion_exposed_two = 0.3729;     // with two, or pingpong
-  double promotion_exposed_three = 0.1615;   // with three consumer warpgroups
-  double power_fp8 = 1.76;       // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
-  double power_16 = 0.1419;      // the same for 16-bit operands
-  double power_load = 0.1994;    // of loads at 64 bytes a clock in every SM
-  double power_read = 6.561;     // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
-  double power_share = 0.2225;   // time grows with dynamic power to this exponent, because voltage falls with the clock
-  double exchange_us = 1.496;    // stream-K, split-K: a flag in global memory, and the round trips to the data
+  double lag_shared = 0.41;             // share of reads between neighbours that remains where K is cut unevenly
+  double tile_clocks = 373.2;           // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 22.16;  // of the epilogue, for each KiB of D
+  double narrow_panels = 0.8318;  // relative increase of store time for each halving of D's panels below 128 bytes
+  double promotion_exposed_one = 0.9846;     // exposed share of promotion's FMA clocks with one partial accumulator
+  double promotion_exposed_blocks = 0.4931;  // with one, which two blocks of 64 rows use in turn
+  double promotion_exposed_two = 0.3514;     // with two, or pingpong
+  double promotion_exposed_three = 0.2686;   // with three consumer warpgroups
+  double power_fp8 = 1.753;      // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
+  double power_16 = 0.1311;      // the same for 16-bit operands
+  double power_load = 0.1937;    // of loads at 64 bytes a clock in every SM
+  double power_read = 6.601;     // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
+  double power_share = 0.2227;   // time grows with dynamic power to this exponent, because voltage falls with the clock
+  double exchange_us = 1.527;    // stream-K, split-K: a flag in global memory, and the round trips to the data
                                  // that it guards
-  double stream_share = 0.1028;  // relative to all tiles of stream-K, whose CTAs are at different K and share few reads
-  double cluster_exchange_us = 0.1885;   // split-K in a cluster: barriers of the cluster, for every tile
-  double dsmem_bytes_per_clock = 25.51;  // of partial tiles inside a cluster
-  double cluster_us = 0.5858;            // of a launch with clusters of two; grows with log2 of the size
+  double stream_share = 0.0983;  // relative to all tiles of stream-K, whose CTAs are at different K and share few reads
+  double cluster_exchange_us = 0.1698;   // split-K in a cluster: barriers of the cluster, for every tile
+  double dsmem_bytes_per_clock = 25.52;  // of partial tiles inside a cluster
+  double cluster_us = 0.6296;            // of a launch with clusters of two; grows with log2 of the size
 
   double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
