@@ -274,8 +274,8 @@ TEST(GroupedModel, LosesLittleOnProblemsThatItWasNotFittedTo) {
   EXPECT_GT(all.near / all.cases, 0.58);
 }
 
-/// 24 problems of 100 to 600 rows a group with the times of six configs, by which the clocks of 128 x 192 tiles with block
-/// scales were chosen.
+/// 24 problems of 100 to 600 rows a group with the times of six configs, by which the clocks of 128 x 192 tiles with
+/// block scales were chosen.
 TEST(GroupedModel, TakesTilesThatMeetSeveralScalesOfBWhereTheyAreFast) {
   ww::testing::GroupedCases cases;
   ASSERT_TRUE(ww::testing::read_grouped(WW_RESULTS "/2026-11-23_h200_grouped_wide.json", cases));

@@ -58,8 +58,8 @@ template <class Products, class Reader> struct Promotion {
     Scales scales;
   };
 
-  /// Promotes one k-block, of which each MMA_M block takes its turn in `partial`. `token` is of its stage; returns that of
-  /// the next, which is asked for before the last promotion. `last`: none follows, or it is not asked for.
+  /// Promotes one k-block, of which each MMA_M block takes its turn in `partial`. `token` is of its stage. Returns that
+  /// of the next, which is asked for before the last promotion. `last`: none follows, or it is not asked for.
   template <class Pipeline, class Order, class Accumulator, int kMmaBlocks>
   WW_DEVICE pipeline::WaitToken one_by_one(Pipeline& pipeline, Accumulator (&acc)[kMmaBlocks], Accumulator& partial,
                                            bool last, Order& order, pipeline::WaitToken token) const {
@@ -78,9 +78,9 @@ template <class Products, class Reader> struct Promotion {
 
   /// Promotes k_blocks >= 1, of which each MMA_M block takes its turn in one partial accumulator.
   // A warpgroup feeds the tensor core nothing between its last promotion of a k-block and its next MMA, and two
-  // warpgroups in turns hide little of that. So it asks for the next stage before it promotes, and rounds of the ring follow one
-  // another without a test. With 256 x 128 tiles at 4096 x 7168 x 16384 the tensor core went from 86 to 91 % busy, and
-  // the product from 859 to 805 us at the power limit (H200, CUDA 13.0, 2026-11-23).
+  // warpgroups in turns hide little of that. So it asks for the next stage before it promotes, and rounds of the ring
+  // follow one another without a test. With 256 x 128 tiles at 4096 x 7168 x 16384 the tensor core went from 86 to 91 %
+  // busy, and the product from 859 to 805 us at the power limit (H200, CUDA 13.0, 2026-11-23).
   // Whole rounds of the ring are unrolled, because the addresses of a stage are then constants and its parity is that
   // of the round, which saves half of the instructions beside MMAs and promotion. Long rounds are not, because their
   // code would not fit the instruction cache.
@@ -176,8 +176,8 @@ template <class Products, class Reader> struct Promotion {
     return block;
   }
 
-  // Promotes MMA_M block kBlock, whose products are in `partial`, then multiplies and promotes those after it. Returns the
-  // token of the next stage.
+  // Promotes MMA_M block kBlock, whose products are in `partial`, then multiplies and promotes those after it. Returns
+  // the token of the next stage.
   template <int kBlock, class Pipeline, class Order, class Accumulator, int kMmaBlocks>
   WW_DEVICE pipeline::WaitToken promote_block(Pipeline& pipeline, Accumulator (&acc)[kMmaBlocks], Accumulator& partial,
                                               const Block& block, bool last, Order& order) const {
