@@ -65,11 +65,11 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.shared = (slowest - tensor) * block_us;
   t.loads = (a_bytes + b_bytes) / 64 * block_us;
   t.reads = operand_bytes / 128 * block_us;
-  // Twice without warp specialisation, because the thread that loads also multiplies.
-  // With one partial accumulator consumers ask for the next stage before they promote, which hides the wait for peers.
-  const bool asks_early = config::promotes(c) && roles && !pingpong && config::partial_accumulators(c) == 1;
+  // With one partial accumulator consumers poll the next stage before they promote, which hides the wait for peers.
+  const bool polls_early = config::promotes(c) && roles && !pingpong && config::partial_accumulators(c) == 1;
+  // Block clocks count twice without warp specialisation, because the thread that loads also multiplies.
   t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
-             (asks_early ? 0 : k.cluster_clocks) * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
+             (polls_early ? 0 : k.cluster_clocks) * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
             block_us;
   if (config::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kH200.fma_per_clock * block_us;
   const double d_kib = c.tile.m * double{1.0 * config::output_columns(c)} * bytes_of(c.operands.d) / 1024;

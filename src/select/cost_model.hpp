@@ -60,9 +60,9 @@ struct CostConstants {
   double ring_clocks = 2798;            // from the release of a stage to the arrival of its next k-block
   double cluster_clocks = 34.28;        // of each k-block: CTAs of a pair wait for each other; grows with log2 of the
                                         // cluster size
-  double l2_bytes_per_us = 6.565e+06;
-  double hbm_bytes_per_us = 4.261e+06;
-  double hbm_latency_us = 0.8747;
+  double l2_bytes_per_us = kH200.l2_bytes_per_us;
+  double hbm_bytes_per_us = kH200.hbm_bytes_per_us;
+  double hbm_latency_us = kH200.hbm_latency_us;
   double memory_overlap = 4.552;        // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
                                         // the maximum
   double lag_shared = 0.41;             // share of reads between neighbours that remains where K is cut unevenly
@@ -70,7 +70,7 @@ struct CostConstants {
   double store_clocks_per_kib = 22.16;  // of the epilogue, for each KiB of D
   double narrow_panels = 0.8318;  // relative increase of store time for each halving of D's panels below 128 bytes
   double promotion_exposed_one = 0.9846;     // exposed share of promotion's FMA clocks with one partial accumulator
-  double promotion_exposed_blocks = 0.4931;  // with one, which two blocks of 64 rows use in turn
+  double promotion_exposed_blocks = 0.4931;  // with one partial accumulator, which two MMA_M blocks use in turn
   double promotion_exposed_two = 0.3514;     // with two, or pingpong
   double promotion_exposed_three = 0.2686;   // with three consumer warpgroups
   double power_fp8 = 1.753;      // dynamic power of busy FP8 tensor cores, relative to the power budget left for it

@@ -28,7 +28,8 @@ GroupSizes assumed_sizes(const GroupedProblem& problem);
 GroupSizes sizes_of(std::span<const std::int64_t> counts);
 
 /// Rates and latencies of an H200, fitted to 490 random problems (bench/results/2026-11-23_h200_grouped_random.json) by
-/// tests/select/fit_grouped_model.cpp. Clocks are at the full clock.
+/// tests/select/fit_grouped_model.cpp, but for scaled_128x192, which is chosen by
+/// bench/results/2026-11-23_h200_grouped_wide.json. Clocks are at the full clock.
 struct GroupedConstants {
   double ragged_us = 1.318;       // a launch: until the first load has arrived, and after the last store
   double raster_us = 2.755;       // the same of contiguous and masked

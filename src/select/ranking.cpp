@@ -45,10 +45,11 @@ std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& 
   if (config::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
   // A cluster of more CTAs than are portable needs a GPC with as many SMs. Devices of 132 SMs are known to have some.
-  if (c.arch == Arch::sm90 && config::cluster_of(c).size() > config::machine_of(c).portable_cluster &&
-      request.sms < kH200.sms && request.config.cluster.k == 0)
-    return fmt::format("cluster: more than {} CTAs on a device of fewer than {} SMs",
-                       config::machine_of(c).portable_cluster, kH200.sms);
+  const int portable = config::machine_of(c).portable_cluster;
+  const Cluster& asked = request.config.cluster;
+  const bool requested = i64{max(1, asked.m)} * max(1, asked.n) > portable / max(1, asked.k);
+  if (c.arch == Arch::sm90 && config::cluster_of(c).size() > portable && request.sms < kH200.sms && !requested)
+    return fmt::format("cluster: more than {} CTAs, where fewer than {} SMs may be used", portable, kH200.sms);
   if (!config::fits_halves(c, p.n))
     return fmt::format("tile (n): halves of SwiGLU's tile within 128 columns that share a scale, N = {}", p.n);
   if (config::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)

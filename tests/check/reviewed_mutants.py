@@ -110,8 +110,6 @@ EQUIVALENT = [
           everywhere, "the scales of the even block have been read by promote(acc, even, ...) in the line before"),
     Entry(PROMOTION, "alternate", "swap", ["order.arrive(); / arch::wgmma::wait<0>(even, odd);",
                                            "order.arrive(); / arch::wgmma::wait<0>(even);"], everywhere, TURN),
-    Entry(PROMOTION, "promote_block", "swap", ["release_before(pipeline, block); / if (last) order.arrive();"], everywhere,
-          TWO_BARRIERS),
     Entry("mainloop/sm90/products.hpp", "accumulate", "swap", ["order.arrive(); / finish_all(acc);"], everywhere, TURN),
     Entry(MULTISTAGE, "multiply_plain", "swap", [
         "if (k >= kInFlight) pass_on(arguments, base, ring, tile, kByWarp ? previous : stage, k - kInFlight); / "

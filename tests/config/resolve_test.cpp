@@ -27,6 +27,20 @@ TEST(ConfigRules, ResolvesEveryAutoField) {
   EXPECT_EQ(resolve(c), c);
 }
 
+/// A band of tiles has 2048 rows or columns, and no more than 16 tiles.
+TEST(ConfigRules, SizesBandsByRowsOfTheTile) {
+  const auto width = [](const char* text) { return resolve(*parse_config(text, kBlock)).raster.width; };
+  EXPECT_EQ(width("tile=64x128x128,cluster=1x1"), 16);
+  EXPECT_EQ(width("tile=128x128x128,cluster=2x1"), 8);
+  EXPECT_EQ(width("tile=192x128x128,cluster=1x2"), 10);
+  EXPECT_EQ(width("tile=256x128x128,cluster=1x2"), 8);
+  EXPECT_EQ(width("tile=256x128x128,cluster=2x1"), 4);
+  EXPECT_EQ(width("tile=128x256x128,cluster=1x2,band=n"), 4);
+  // What no kernel has is refused later, not here.
+  EXPECT_EQ(width("tile=65536x128x64,cluster=65536x1"), 1);
+  EXPECT_EQ(width("tile=128x65536x128,cluster=1x65536,band=n"), 1);
+}
+
 TEST(ConfigRules, TakesMMajorTf32FromRegisters) {
   const GemmConfig tt = resolve({.operands = {.a = tf32, .b = tf32, .layout = {.a = Major::mn}}});
   EXPECT_TRUE(a_from_registers(tt));

@@ -108,7 +108,6 @@ inline constexpr Constant kGroupedFitted[] = {
     {"raster_64x64", &GroupedConstants::raster_64x64, 0, 900},
     {"scaled_256x128", &GroupedConstants::scaled_256x128, 0, 900},
     {"scaled_192x128", &GroupedConstants::scaled_192x128, 0, 900},
-    {"scaled_128x192", &GroupedConstants::scaled_128x192, 0, 900},
     {"scaled_128x128", &GroupedConstants::scaled_128x128, 0, 900},
     {"scaled_64x128", &GroupedConstants::scaled_64x128, 0, 900},
     {"scaled_128x64", &GroupedConstants::scaled_128x64, 0, 900},

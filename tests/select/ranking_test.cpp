@@ -74,6 +74,9 @@ TEST(Choose, SplitsSmallOutputsOfLongKOverManySms) {
     EXPECT_LE(choose(p, {.sms = 114}).cluster.k, 8) << replay;
     EXPECT_EQ(choose(p, {.config = {.cluster = {0, 0, 16}}, .sms = 114}).cluster.k, 16) << replay << ", on request";
   }
+  // A cluster may be requested without K, too.
+  const Ranking wide = rank(problem(512, 4096, 4096, Scale::tensor), {.config = {.cluster = {4, 4}}, .sms = 114});
+  EXPECT_FALSE(wide.candidates.empty());
 }
 
 TEST(Choose, IsTheFirstOfTheRanking) {

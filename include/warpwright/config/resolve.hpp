@@ -8,8 +8,9 @@
 
 namespace ww::config {
 
-inline constexpr int kBandExtent = 2048;    // rows or columns of a band of tiles
-inline constexpr int kMostCtasOfBand = 16;  // across it
+// A band of tiles (scheduler/tile_grid.hpp) has at most so many rows of A or columns of D, and tiles side by side.
+inline constexpr int kBandExtent = 2048;
+inline constexpr int kMostTilesOfBand = 16;
 
 /// Fills the fields of the schedule that every kernel resolves alike, once it has its consumer warpgroups.
 WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
@@ -55,8 +56,8 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (c.raster.width == 0) {
     // A wave of tiles reads the fewest rows of A and B where it is about as long as wide.
     const bool along_m = c.raster.band == RasterBand::along_m;
-    const int ctas = along_m ? c.cluster.m : c.cluster.n, step = ctas * (along_m ? c.tile.m : c.tile.n);
-    c.raster.width = max(1, min(kMostCtasOfBand / ctas, kBandExtent / step));
+    const int ctas = max(1, along_m ? c.cluster.m : c.cluster.n), extent = max(1, along_m ? c.tile.m : c.tile.n);
+    c.raster.width = max(1, min(kMostTilesOfBand, kBandExtent / extent) / ctas);
   }
   // Promotion takes an accumulator for every k-block, so that more of them hide the latency of reading one.
   if (is_sm100(c) && c.sm100.accumulators == 0) c.sm100.accumulators = min(promoted ? 4 : 2, most_accumulators(c));

@@ -59,7 +59,7 @@ template <class Products, class Reader> struct Promotion {
   };
 
   /// Promotes one k-block, of which each MMA_M block takes its turn in `partial`. `token` is of its stage. Returns that
-  /// of the next, which is asked for before the last promotion. `last`: none follows, or it is not asked for.
+  /// of the next, which is polled before the last promotion. `last`: none follows, or it is not polled.
   template <class Pipeline, class Order, class Accumulator, int kMmaBlocks>
   WW_DEVICE pipeline::WaitToken one_by_one(Pipeline& pipeline, Accumulator (&acc)[kMmaBlocks], Accumulator& partial,
                                            bool last, Order& order, pipeline::WaitToken token) const {
@@ -78,9 +78,10 @@ template <class Products, class Reader> struct Promotion {
 
   /// Promotes k_blocks >= 1, of which each MMA_M block takes its turn in one partial accumulator.
   // A warpgroup feeds the tensor core nothing between its last promotion of a k-block and its next MMA, and two
-  // warpgroups in turns hide little of that. So it asks for the next stage before it promotes, and rounds of the ring
-  // follow one another without a test. With 256 x 128 tiles at 4096 x 7168 x 16384 the tensor core went from 86 to 91 %
-  // busy, and the product from 859 to 805 us at the power limit (H200, CUDA 13.0, 2026-11-23).
+  // warpgroups in turns hide little of that. So it polls the next stage before it promotes, and whole rounds of the
+  // ring run without a test of the stage index. With 256 x 128 tiles at 4096 x 7168 x 16384 the tensor core went from
+  // 86 to 91 % busy, and the product from 0.92 to 0.985 of DeepGEMM's speed at the power limit (H200, CUDA 13.0,
+  // 2026-11-23; bench/results/2026-11-23_h200_block_stages.json).
   // Whole rounds of the ring are unrolled, because the addresses of a stage are then constants and its parity is that
   // of the round, which saves half of the instructions beside MMAs and promotion. Long rounds are not, because their
   // code would not fit the instruction cache.
@@ -96,7 +97,6 @@ template <class Products, class Reader> struct Promotion {
         if (left >= kRound && pipeline.starts_round()) {
           WW_NO_UNROLL
           do {
-            pipeline.starts_round();  // every round leads to the next one's first stage
             left -= kRound;
             WW_UNROLL
             for (int i = 0; i < kRound; ++i)

@@ -69,7 +69,7 @@ template <ConfigParameter kConfig> struct RaggedMainloop : TokenLoads<kConfig> {
       WW_NO_UNROLL
       for (int k = 0; k < k_blocks; ++k) {
         if constexpr (Shape<kWidth>::kOverlaps) promotion.together(pipeline, acc, partial);
-        // Asking for the next stage early took more instructions here than it saved.
+        // Polling the next stage early takes more instructions here than it hides.
         else promotion.one_by_one(pipeline, acc, partial[0], true, order, {});
       }
     } else {
