@@ -352,6 +352,9 @@ def test_scaled_grouped_mm_of_groups_of_k(recipe, m, n, ks):
         assert torch.equal(got.cpu(), expected.bfloat16())
     with pytest.raises(ValueError, match="scale_b"):
         wwt.scaled_grouped_mm(a, b, sa, one, torch.cat((sb, sb[:0].new_zeros(1))), one, swizzle, swizzle, offs=ends)
+    if DEVICE == "cpu" and sum(ks) > 0:  # a column of chunks less than the groups have
+        with pytest.raises(ValueError, match="scale_a: expected .* chunks of each group of K"):
+            wwt.scaled_grouped_mm(a, b, sa[: sa.numel() - -(-m // 128) * 512], one, sb, one, swizzle, swizzle, offs=ends)
 
 
 @needs_blackwell
@@ -395,6 +398,11 @@ def test_groups_with_a_scale_of_the_tensor():
     assert torch.equal(got[0].cpu(), 4 * product_of_rows.float())
 
 
+@pytest.mark.parametrize("name", ["grouped_gemm", "k_grouped_gemm", "grouped_gemm_out", "k_grouped_gemm_out"])
+def test_new_arguments_of_operators_stand_last(name):
+    assert getattr(torch.ops.warpwright, name).default._schema.arguments[-1].name == "global_scale"
+
+
 @needs_blackwell
 def test_operators_of_packed_types():
     (a, bt, sa, _, sb, *_), expected = blackwell("nvfp4", 64, 72, 128)
@@ -430,6 +438,9 @@ def test_what_formats_of_blackwell_refuse():
         wwt.scaled_mm(a, b, [sa, sa], one, sb, one, swizzle, swizzle)
     with pytest.raises(ValueError, match="scale_b"):  # e4m3 scales are NVFP4's
         wwt.scaled_mm(a, b, sa, one, sb.view(FP8), one, swizzle, swizzle)
+    (x, y, (sx, of_x), both, sy, _, *swizzles), _ = blackwell("nvfp4 of two levels", 64, 64, 128)
+    with pytest.raises(ValueError, match="scale_a.*shape"):
+        wwt.scaled_mm(x, y, [sx, of_x.repeat(2)], both, sy, both, *swizzles)
     (_, narrow, _, _, of_narrow, *_), _ = blackwell("mxfp4", 64, 64, 128)
     with pytest.raises(NotImplementedError, match="mat_b: expected.*groups of K of 4 bits"):
         wwt.scaled_grouped_mm(a, narrow, sa, one, of_narrow, one, swizzle, swizzle, offs=offsets((128,)))

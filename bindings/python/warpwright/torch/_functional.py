@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from .._errors import invalid
-from ._ops import counted_as_one, gemm, grouped_gemm, k_grouped_gemm, k_of
+from ._ops import _direct, counted_as_one, gemm, grouped_gemm, k_grouped_gemm, k_of
 
 Scale = Union[torch.Tensor, Sequence[torch.Tensor]]
 _Type: Any = getattr(F, "ScalingType", None) or getattr(F, "_ScalingType")  # torch 2.10 and 2.11 have the latter
@@ -118,6 +118,18 @@ def _chunks_of_groups(argument: str, scale: torch.Tensor, rows: int, columns: in
     return made.view(scale.dtype)
 
 
+def _check_columns(argument: str, scale: torch.Tensor, rows: int, offs: torch.Tensor, of_chunk: int) -> None:
+    """Refuses fewer columns of chunks than the groups have, where the sizes of groups are known without a wait."""
+    blocks = (rows + 127) // 128
+    if offs.device.type != "cpu" or blocks == 0 or not _direct(offs, scale):
+        return
+    ends = offs.tolist()
+    columns = sum(max(0, (end - start + of_chunk - 1) // of_chunk) for start, end in zip([0, *ends], ends))
+    needed = columns * blocks * 512
+    if scale.numel() < needed:
+        raise invalid(argument, f"{needed} elements, chunks of each group of K", f"{scale.numel()}")
+
+
 def _chunks_of_padded_groups(argument: str, scale: torch.Tensor, rows: int, columns: int, offs: torch.Tensor,
                              ends: torch.Tensor, of_chunk: int) -> torch.Tensor:
     """Those of groups that end at `ends` after padding, from those of groups that end at `offs`. The matrix of a group
@@ -141,7 +153,8 @@ def _chunks_of_padded_groups(argument: str, scale: torch.Tensor, rows: int, colu
     return chunks[source].reshape(-1).view(scale.dtype)
 
 
-def _levels_of(recipe_a: Any, scale_a: Any, scale_b: Any) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
+def _levels_of(recipe_a: Any, scale_a: Any, scale_b: Any,
+               of_groups: bool = False) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
     """The chunks of both operands and, of the second level, the product of both tensors' scales."""
     of_a, of_b = _levels(scale_a), _levels(scale_b)
     for name, levels in (("scale_a", of_a), ("scale_b", of_b)):
@@ -150,7 +163,7 @@ def _levels_of(recipe_a: Any, scale_a: Any, scale_b: Any) -> Tuple[torch.Tensor,
     if len(of_a) == 1:
         return of_a[0], of_b[0], None
     for name, levels in (("scale_a", of_a), ("scale_b", of_b)):
-        if levels[1].numel() != 1:
+        if of_groups and levels[1].numel() != 1:  # torch has one of each group
             raise NotImplementedError(f"{name}: expected one scale of the tensor for all groups, got {levels[1].numel()}")
     return of_a[0], of_b[0], _vector("scale_a", of_a[1], 1) * _vector("scale_b", of_b[1], 1)
 
@@ -258,6 +271,8 @@ def _groups_of_k(mat_a: torch.Tensor, mat_b: torch.Tensor, of_a: torch.Tensor, o
         of_chunk = 4 * _CHUNKED[recipe]
         columns = (k_of(a) + of_chunk - 1) // of_chunk
         for_rows = {"scale_a": (of_a, a.shape[0]), "scale_b": (of_b, b.shape[0])}
+        for name, (scale, rows) in for_rows.items():
+            _check_columns(name, scale, rows, given, of_chunk)
         of_a, of_b = (_chunks_of_padded_groups(name, scale, rows, columns, given, offs, of_chunk)
                       if pads and span > of_chunk else _chunks_of_groups(name, scale, rows, columns)
                       for name, (scale, rows) in for_rows.items())
@@ -282,9 +297,11 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
 
     BlockWise1x32 and BlockWise1x16 with SWIZZLE_32_4_4 are taken on Blackwell. For groups of rows and batches: chunks of
     each group padded to 128 rows, those of mat_a one group after the other in memory for (M + 127 G) / 128 blocks of rows
-    or more. For groups of K: chunks of each group, one group after the other. offs count elements, also of pairs of 4
-    bits, whose groups are even; groups that are not multiples of 128 (of 4 bits 256) are padded in a copy, as above. The
-    second level of [BlockWise1x16, TensorWise] is one scale for all groups.
+    or more. For groups of K: chunks of each group, one group after the other, which are ceil(rows/128) * ceil(size/128)
+    chunks of 512 elements for a group of that size (ceil(size/64) of BlockWise1x16). With offs on the CPU fewer raise
+    ValueError; on a GPU the sizes are unknown to the host, and groups whose chunks are missing have wrong products. offs
+    count elements, also of pairs of 4 bits, whose groups are even; groups that are not multiples of 128 (of 4 bits 256)
+    are padded in a copy, as above. The second level of [BlockWise1x16, TensorWise] is one scale for all groups.
 
     alignment               a promise that every group has a multiple of so many rows, or elements of K
 
@@ -296,7 +313,7 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     _refuse(recipe, swizzle_a, swizzle_b, contraction_dim)
     factor = None
     if recipe in _CHUNKED:
-        of_a, of_b, factor = _levels_of(scale_recipe_a, scale_a, scale_b)
+        of_a, of_b, factor = _levels_of(scale_recipe_a, scale_a, scale_b, of_groups=True)
         if mat_b.dim() == 3:
             of_a = _rows_of_chunks("scale_a", of_a, mat_a.shape[0] if mat_a.dim() == 3 else 0)
             of_b = _rows_of_chunks("scale_b", of_b, mat_b.shape[0])

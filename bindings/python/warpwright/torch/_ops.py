@@ -25,11 +25,12 @@ _GROUPS = "str encoding=\"offsets\", Tensor? counts=None, int alignment=1"
 _TYPE = "ScalarType? out_dtype=None"
 _SCHEMAS = {
     "gemm": f"Tensor a, Tensor b, {_SCALES}, Tensor? global_scale=None, {_EPILOGUE}, {_OPTIONS}",
-    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, Tensor? global_scale=None, {_GROUPS}, "
-                    f"bool zero_outside=False, str? expected_sizes=None, {_EPILOGUE}, str? config=None",
-    "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, Tensor? global_scale=None, {_GROUPS}, "
-                      "Tensor? c=None, str? config=None",
+    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, bool zero_outside=False, "
+                    f"str? expected_sizes=None, {_EPILOGUE}, str? config=None",
+    "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, Tensor? c=None, str? config=None",
 }
+# Arguments of groups that came later, which stand last, so that those before them keep their places.
+_ADDED = {"gemm": "", "grouped_gemm": ", Tensor? global_scale=None", "k_grouped_gemm": ", Tensor? global_scale=None"}
 _PAIRS_OF_4_BITS = getattr(torch, "float4_e2m1fn_x2", None)  # torch 2.8 and later
 _ENCODINGS = {"offsets": "offsets", "indptr": "indptr", "starts-counts": "starts", "row-ids": "row_ids",
               "masked": "masked"}
@@ -97,8 +98,8 @@ def _register(kind: str) -> None:
         count = 2 if kind == "gemm" else 3
         _RUN[kind](*arguments[:count], out, *arguments[count:], **_added_to(out, given))
 
-    _LIBRARY.define(f"{kind}({_SCHEMAS[kind]}, {_TYPE}) -> Tensor")
-    _LIBRARY.define(f"{kind}_out(Tensor(a!) out, {_SCHEMAS[kind]}, bool accumulate=False) -> ()")
+    _LIBRARY.define(f"{kind}({_SCHEMAS[kind]}, {_TYPE}{_ADDED[kind]}) -> Tensor")
+    _LIBRARY.define(f"{kind}_out(Tensor(a!) out, {_SCHEMAS[kind]}, bool accumulate=False{_ADDED[kind]}) -> ()")
     for key in ("CUDA", "CPU"):
         _LIBRARY.impl(kind, returning, key)
         _LIBRARY.impl(kind + "_out", writing, key)
