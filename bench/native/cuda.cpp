@@ -47,9 +47,7 @@ constexpr double kLoadSeconds = 1.2;      // until clocks have settled under pow
 constexpr double kIdleSeconds = 1.0;      // before a burst
 constexpr double kSampleSeconds = 0.4;    // between samples of clock and power
 constexpr double kGraphSeconds = 1.5e-3;  // a graph is at least this long, so that its launch is negligible
-constexpr int kTurns = 2;                 // of each contender that runs alone
-constexpr double kTurnSeconds = 0.6;      // at least, because clock and power follow a load after some 0.2 s
-constexpr double kUncounted = 1.0 / 3;    // of a turn
+constexpr double kUncounted = 1.0 / 3;    // of the turn of a contender that runs alone
 constexpr int kMinCalls = 24, kMaxCalls = 240, kMaxRounds = 61;
 constexpr double kMaxError = 0.1;  // spot_check's bound
 
@@ -157,7 +155,7 @@ class CudaGpuBench final : public GpuBench {
     });
     if (runners.empty()) return {};
     if (Result<void> ran =
-            options.alone ? alone(objects, runners, calls, options.seconds) : race(objects, runners, calls, options);
+            options.alone ? alone(objects, runners, calls, options) : race(objects, runners, calls, options);
         !ran)
       for (Runner& runner : runners) runner.contender->error = ran.error();
     return samples_;
@@ -245,8 +243,8 @@ class CudaGpuBench final : public GpuBench {
     return {};
   }
 
-  /// Lets every contender take its turns, which share `seconds`, in random order.
-  Result<void> alone(Objects& objects, std::vector<Runner>& runners, int calls, double seconds) {
+  /// Lets every contender take its turns, which share seconds_of(), in random order.
+  Result<void> alone(Objects& objects, std::vector<Runner>& runners, int calls, const MeasureOptions& options) {
     CUevent events[3];
     for (CUevent& event : events) {
       WW_TRY(event, objects.event());
@@ -254,7 +252,7 @@ class CudaGpuBench final : public GpuBench {
     std::vector<std::size_t> order(runners.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::mt19937 random(0);
-    const double turn = std::max(kTurnSeconds, seconds / static_cast<double>(kTurns * runners.size()));
+    const double turn = seconds_of(options, runners.size()) / static_cast<double>(kTurns * runners.size());
     for (int round = 0; round < kTurns; ++round) {
       std::shuffle(order.begin(), order.end(), random);
       for (const std::size_t i : order) WW_CHECK(take_turn(runners[i], events, calls, turn));

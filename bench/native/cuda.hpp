@@ -2,6 +2,8 @@
 // The stopwatch on a GPU: graphs, interleaved replays, bursts, host time, clock and power.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +27,15 @@ struct GpuFacts {
   std::string driver_version;  // "" when NVML is not there
   double power_limit_watts = 0;
 };
+
+constexpr int kTurns = 2;             // of each contender that runs alone
+constexpr double kTurnSeconds = 0.6;  // at least, because clock and power follow a load after some 0.2 s
+
+/// Returns the seconds for which so many contenders replay. Those that run alone may need more than `options.seconds`.
+inline double seconds_of(const MeasureOptions& options, std::size_t contenders) {
+  if (!options.alone) return options.seconds;
+  return std::max(options.seconds, kTurns * kTurnSeconds * static_cast<double>(contenders));
+}
 
 class GpuBench {
  public:

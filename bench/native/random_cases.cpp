@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws cases. Two of three come from a model's layer, whole or cut for tensor parallelism; the others have free N and K.
-// Limits on weights and operations keep a case below a few milliseconds. The Python loops read what `bench --random N
-// --dry-run --json` prints, so that there is one source of these distributions.
+// Draws cases. Two of three come from a model's layer, whole or cut for tensor parallelism; the others have free N and
+// K. Limits on weights and operations keep a case below a few milliseconds. The Python loops read what
+// `bench --random N --dry-run --json` prints, so that there is one source of these distributions.
 #include "bench/native/random_cases.hpp"
 
 #include <array>
@@ -56,7 +56,8 @@ void add(std::vector<Layer>& layers, std::int64_t experts, std::int64_t n, std::
   if (n % 16 == 0 && k % 128 == 0 && n > 0 && k > 0) layers.push_back({experts, n, k});
 }
 
-/// The products of one model on one of `cut` GPUs: columns of the first of two layers are split, and rows of the second.
+/// The products of one model on one of `cut` GPUs: columns of the first of two layers are split, and rows of the
+/// second.
 void add_dense(const nlohmann::json& model, std::int64_t cut, std::vector<Layer>& layers) {
   const std::int64_t hidden = model.at("hidden"), ffn = model.value("ffn", std::int64_t{0});
   for (const nlohmann::json& shape : model.value("attention", nlohmann::json::array()))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <random>
 
 #include <fmt/chrono.h>
@@ -102,11 +103,18 @@ class File {
       return one.line.problem == problem && tuning::staleness(one.line.place, place_).empty();
     });
   }
+  /// Returns why the file cannot be locked. Another process may hold the lock, as it does for a moment.
+  Result<void> check_lock() const {
+    WW_TRY(const std::optional<jit::FileDescriptor> lock, try_lock(std::chrono::seconds(0)));
+    return {};
+  }
   /// Adds the line and drops those that it replaces: of the same problem on this device, with other kernels or drivers.
-  /// Other processes may have added theirs since the file was read, so that it is read again, and a lock beside it keeps
-  /// them away until it is replaced.
+  /// Other processes may have added theirs since the file was read, so that it is read again, and a lock beside it
+  /// keeps them away until it is replaced.
   Result<void> add(tuning::Line line) {
-    WW_TRY(const jit::FileDescriptor lock, this->lock());
+    WW_TRY(const std::optional<jit::FileDescriptor> lock, try_lock(std::chrono::seconds(60)));
+    if (!lock)
+      return failure(ErrorCode::could_not_finish, "--tuning", "a lock within 60 s", lock_path().string());
     WW_CHECK(read());
     std::erase_if(lines_, [&](const tuning::FileLine& one) {
       return one.line.problem == line.problem && one.line.place.device == place_.device &&
@@ -124,12 +132,17 @@ class File {
 
  private:
   /// The file itself is replaced, and a lock of the old one would hold nobody off.
-  Result<jit::FileDescriptor> lock() const {
+  std::filesystem::path lock_path() const {
     std::error_code failed;
-    std::filesystem::path path = std::filesystem::weakly_canonical(path_, failed);
-    path += ".lock";
-    if (auto held = jit::advisory_lock(path, std::chrono::seconds(60))) return std::move(*held);
-    return failure(ErrorCode::could_not_finish, "--tuning", "a lock within 60 s", path.string());
+    const std::filesystem::path path = std::filesystem::weakly_canonical(path_, failed);
+    return (failed ? path_ : path).string() + ".lock";
+  }
+  /// Empty if others held the lock for all of `timeout`.
+  Result<std::optional<jit::FileDescriptor>> try_lock(std::chrono::milliseconds timeout) const {
+    auto held = jit::advisory_lock(lock_path(), timeout);
+    if (held) return held;
+    return failure(
+        make_error(ErrorCode::could_not_finish, "--tuning", "a file that can be locked", held.error().message));
   }
 
   std::filesystem::path path_;
@@ -183,13 +196,13 @@ void list_job(const Job& job, const TuneOptions& options, Progress& progress) {
   progress.cases.emplace_back(Fields{{"case", job.title}, {"configs", std::move(configs)}});
 }
 
-/// From so many operations on, a GPU runs at its power limit, where configs that take turns share a clock, so that each is
-/// measured alone (docs/selection.md).
-constexpr double kPowerLimited = 1e11;
+bool runs_alone(const Session& session, const BenchCase& bench_case) {
+  return measured_alone(bench_case.flops(), session.device.info().emulated);
+}
 
 /// Measures a case and puts its line into the file.
 Result<void> measure(Session& session, const Job& job, File& file, const TuneOptions& options, Progress& progress) {
-  const bool alone = job.bench_case.flops() >= kPowerLimited;
+  const bool alone = runs_alone(session, job.bench_case);
   WW_TRY(const CaseResult result, run_case(session, job.bench_case, variants_of(job), alone));
   WW_TRY(tuning::Line line, line_of(job, result, file.place()));
   const double automatic = ran(result.contenders.front()) ? result.contenders.front().measured.us : 0;
@@ -207,13 +220,24 @@ Result<void> measure(Session& session, const Job& job, File& file, const TuneOpt
   return file.add(std::move(line));
 }
 
-/// Measures or lists one case, unless the file has it.
+/// Whether `job` would end in time: `left` seconds, or without a limit.
+bool has_time(const Session& session, const Job& job, const TuneOptions& options, std::optional<double> left) {
+  const MeasureOptions measure{.seconds = options.bench.seconds_per_case,
+                               .alone = runs_alone(session, job.bench_case)};
+  return !left || seconds_of(measure, job.candidates.size()) <= *left;
+}
+
+/// Measures or lists one case, unless the file has it or it would not end in time.
 Result<void> treat(Session& session, const BenchCase& bench_case, File& file, const TuneOptions& options,
-                   Progress& progress) {
+                   std::optional<double> left, Progress& progress) {
   WW_TRY(const Job job, job_of(session, bench_case, options));
   if (file.has(job.problem)) {
     ++progress.known;
     progress.say(options, job.title + ": the file has it");
+    return {};
+  }
+  if (!has_time(session, job, options, left)) {
+    ++progress.left;
     return {};
   }
   if (options.dry_run) list_job(job, options, progress);
@@ -222,7 +246,12 @@ Result<void> treat(Session& session, const BenchCase& bench_case, File& file, co
   return {};
 }
 
+// From so many operations on, a GPU runs at its power limit.
+constexpr double kPowerLimited = 1e11;
+
 }  // namespace
+
+bool measured_alone(double flops, bool emulated) { return !emulated && flops >= kPowerLimited; }
 
 Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
   WW_CHECK(check_options(options.bench));
@@ -231,14 +260,17 @@ Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
   WW_TRY(Session session, open_session(suite, options.bench));
   File file(options.file, runtime::place_of(session.device.info()));
   WW_CHECK(file.read());
+  if (!options.dry_run) WW_CHECK(file.check_lock());
   Progress progress;
   const double start = measure::now_seconds(), total = options.bench.seconds_total;
   for (const BenchCase& bench_case : cases) {
-    if (total > 0 && measure::now_seconds() - start + options.bench.seconds_per_case > total) {
+    std::optional<double> left;
+    if (total > 0) left = total - (measure::now_seconds() - start);
+    if (left && *left <= 0) {  // the file is not even asked for the case
       ++progress.left;
       continue;
     }
-    if (Result<void> done = treat(session, bench_case, file, options, progress); !done) {
+    if (Result<void> done = treat(session, bench_case, file, options, left, progress); !done) {
       ++progress.failed;
       if (!progress.first_error) progress.first_error = done.error();
       progress.say(options, done.error().message);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright tune`: measures a few configs of each case by the loop of `bench` and writes the fastest to a tuning file.
-//   candidates of a case = what auto takes, the next `best` of explain()'s ranking, and `extra` others that the seed draws
-// The file is replaced after every case, so that an interrupted run leaves whole lines; the next run skips what is there.
+// `warpwright tune`: measures a few configs of each case by the loop of `bench` and writes the fastest to a tuning
+// file.
+//   candidates of a case = what auto takes, the next `best` of explain()'s ranking, and `extra` others that the seed
+//                          draws
+// The file is replaced after every case, so that an interrupted run leaves whole lines; the next run skips what is
+// there.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +20,10 @@ struct TuneOptions {
   int extra = 0;
   bool dry_run = false;  // lists what would be measured
 };
+
+/// Whether each config of a case of so many operations is measured alone: such a case holds a GPU at its power limit,
+/// where configs that take turns share a clock (docs/selection.md).
+bool measured_alone(double flops, bool emulated);
 
 /// Text: a line for each case. JSON: the same, with the times of all candidates.
 Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options);

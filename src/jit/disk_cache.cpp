@@ -89,17 +89,18 @@ Result<DiskCache::Found> DiskCache::get(std::string_view target, const std::stri
 
   const fs::path lock_file = directory / fmt::format(".ww-{}.lock", key);
   const Result<void> made = make_directories(directory);
-  const std::optional<FileDescriptor> lock = advisory_lock(lock_file, kLockTimeout);
+  const Result<std::optional<FileDescriptor>> tried = advisory_lock(lock_file, kLockTimeout);
+  const bool locked = tried && *tried;  // a lock only saves work, and the cache goes on without
   if (std::optional<Found> there = find(target, key, suffix)) return std::move(*there);  // another process was first
   sweep_leftovers(directory);
   if (const Result<void> built = build_in_work(); !built) {
-    if (lock) ::unlink(lock_file.c_str());  // nothing of the failed build remains
+    if (locked) ::unlink(lock_file.c_str());  // nothing of the failed build remains
     return failure(built.error());
   }
   const Result<void> published = made ? publish_file(file, pack(found.entry, key)) : made;
   if (published) found.path = file;
   else found.note = "cache not written: " + published.error().message;
-  if (lock) ::unlink(lock_file.c_str());
+  if (locked) ::unlink(lock_file.c_str());
   return found;
 }
 

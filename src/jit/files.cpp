@@ -177,15 +177,16 @@ Result<fs::path> anonymous_file(std::string_view bytes) {
   return fs::path(fmt::format("/proc/self/fd/{}", fd.release()));
 }
 
-std::optional<FileDescriptor> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout) {
+Result<std::optional<FileDescriptor>> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout) {
   FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return std::nullopt;
+  if (!fd.valid()) return failure(file_error("open", path, errno));
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if ((errno != EWOULDBLOCK && errno != EINTR) || std::chrono::steady_clock::now() > deadline) return std::nullopt;
+    if (errno != EWOULDBLOCK && errno != EINTR) return failure(file_error("lock", path, errno));
+    if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  return fd;
+  return std::make_optional(std::move(fd));
 }
 
 }  // namespace ww::jit

@@ -81,8 +81,8 @@ bool is_noexec(const fs::path& path);
 /// stay unique.
 Result<fs::path> anonymous_file(std::string_view bytes);
 
-/// Holds flock on `path`, which it makes, while alive; empty if it could not be acquired in `timeout` or at all. The
-/// cache only saves work by it, and goes on without.
-std::optional<FileDescriptor> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout);
+/// Holds flock on `path`, which it makes, while alive; empty if others held it for all of `timeout`. An error says why
+/// the file cannot be locked at all.
+Result<std::optional<FileDescriptor>> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout);
 
 }  // namespace ww::jit

@@ -118,13 +118,25 @@ TEST(PublishFile, LeavesNoTemporaryAndReplacesWhole) {
   EXPECT_FALSE(publish_file(scratch / "d/entry/below", "x"));
 }
 
+TEST(AdvisoryLock, TellsAnotherHolderFromAFileThatCannotBeLocked) {
+  const Scratch scratch;
+  const auto held = advisory_lock(scratch / "lock", std::chrono::milliseconds(0));
+  ASSERT_TRUE(held && *held);
+  const auto second = advisory_lock(scratch / "lock", std::chrono::milliseconds(20));
+  EXPECT_TRUE(second && !*second);
+  fs::create_directories(scratch / "folder");
+  const auto folder = advisory_lock(scratch / "folder", std::chrono::milliseconds(20));
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().message.find("Is a directory"), std::string::npos) << folder.error().message;
+}
+
 TEST(SweepLeftovers, RemovesWhatNoLivingProcessHolds) {
   const Scratch scratch;
   fs::create_directories(scratch / ".ww-dead/include");
   for (const char* name : {".ww-old", ".ww-new", ".ww-key.lock", ".ww-dead/kernel.cpp", "entry.so"})
     std::ofstream(scratch / name) << "x";
   const auto lock = advisory_lock(scratch / ".ww-live.lock", std::chrono::milliseconds(0));
-  ASSERT_TRUE(lock);
+  ASSERT_TRUE(lock && *lock);
   const Result<WorkDirectory> work = WorkDirectory::make(scratch.path());
   ASSERT_TRUE(work);
   sweep_leftovers(scratch.path());

@@ -35,6 +35,7 @@ class Tune(unittest.TestCase):
     def test_what_tune_writes_is_followed_by_every_verb(self) -> None:
         made = self.answer("tune", *SMALL, *EMULATED, "--tuning", self.file, "--best", "0")
         self.assertEqual((made["measured"], made["emulated"]), (1, True))
+        self.assertIs(made["cases"][0]["alone"], False)
         line = json.loads(pathlib.Path(self.file).read_text())
         self.assertEqual(line["config"], made["cases"][0]["config"])
         other = self.answer("configs", *SMALL, *EMULATED, "--top", "1")["configs"][0]["config"]
@@ -97,6 +98,15 @@ class Tune(unittest.TestCase):
             self.assertEqual(one.returncode, 0, out + error)
         lines = [json.loads(line) for line in pathlib.Path(self.file).read_text().splitlines()]
         self.assertEqual(sorted((line["m"], line["n"], line["k"]) for line in lines), sorted(sum(shapes.values(), [])))
+
+    def test_a_file_that_cannot_be_locked_is_refused_before_anything_is_measured(self) -> None:
+        pathlib.Path(self.file + ".lock").mkdir()
+        result = run("tune", *SMALL, *EMULATED, "--tuning", self.file, "--json")
+        self.assertEqual(result.returncode, 4, result)
+        error = json.loads(result.stdout)["error"]
+        self.assertEqual(error["argument"], "--tuning")
+        self.assertIn(f"{self.file}.lock: Is a directory", error["message"])
+        self.assertFalse(pathlib.Path(self.file).exists())
 
     def test_flags_that_make_no_sense_are_refused(self) -> None:
         to_file = ["--tuning", self.file]

@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "bench/native/cuda.hpp"
 #include "bench/native/tune.hpp"
 #include "jit/files.hpp"
 #include "tuning_file.hpp"
@@ -117,7 +118,7 @@ TEST_F(Tune, ALineOfAnotherProcessIsKept) {
   Line other = read_lines(path_).value()[0].line;
   other.problem.m = 1;
   std::filesystem::remove(path_);
-  auto lock = jit::advisory_lock(path_.string() + ".lock", std::chrono::seconds(1));
+  auto lock = jit::advisory_lock(path_.string() + ".lock", std::chrono::seconds(1)).value();
   ASSERT_TRUE(lock);
   auto measured = std::async(std::launch::async, [&] { return run(options()); });
   std::this_thread::sleep_for(std::chrono::seconds(2));
@@ -127,6 +128,41 @@ TEST_F(Tune, ALineOfAnotherProcessIsKept) {
   const auto lines = read_lines(path_).value();
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].text, to_text(other));
+}
+
+TEST_F(Tune, AFileThatCannotBeLockedIsRefusedBeforeAnythingIsMeasured) {
+  std::filesystem::create_directory(path_.string() + ".lock");
+  TuneOptions how = options();
+  how.bench.progress = [](const std::string& line) { ADD_FAILURE() << line; };
+  const std::string refused = run(how);
+  EXPECT_NE(refused.find("--tuning"), std::string::npos) << refused;
+  EXPECT_NE(refused.find(".lock: Is a directory"), std::string::npos) << refused;
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  how.bench.progress = {}, how.dry_run = true;
+  EXPECT_NE(run(how).find("1 to measure"), std::string::npos);
+}
+
+TEST_F(Tune, LargeProductsOfAGpuRunAlone) {
+  EXPECT_TRUE(measured_alone(1e11, false));
+  EXPECT_FALSE(measured_alone(0.99e11, false));
+  EXPECT_FALSE(measured_alone(1e12, true));  // an emulated device has no power limit
+}
+
+/// Each of those that run alone takes 1.2 s at least.
+TEST_F(Tune, TheTimeOfACaseCountsItsContenders) {
+  EXPECT_DOUBLE_EQ(seconds_of({.seconds = 6, .alone = false}, 9), 6);
+  EXPECT_DOUBLE_EQ(seconds_of({.seconds = 6, .alone = true}, 5), 6);
+  EXPECT_DOUBLE_EQ(seconds_of({.seconds = 6, .alone = true}, 9), 9 * 1.2);
+  EXPECT_DOUBLE_EQ(seconds_of({.seconds = 0.5, .alone = true}, 1), 1.2);
+}
+
+/// The file has one of two cases, which takes no time, and there is none for the other.
+TEST_F(Tune, ACaseWithoutTimeIsLeft) {
+  TuneOptions how = options();
+  how.bench.seconds_per_case = 6, how.bench.seconds_total = 5;
+  EXPECT_NE(run(how).find("0 measured, 0 known, 0 failed, 1 without time"), std::string::npos);
+  run(options());
+  EXPECT_NE(run(how).find("0 measured, 1 known, 0 failed, 0 without time"), std::string::npos);
 }
 
 TEST_F(Tune, GroupsAreTunedToo) {
