@@ -245,6 +245,23 @@ CUresult not_supported() { return CUDA_ERROR_NOT_SUPPORTED; }
 
 extern "C" __attribute__((visibility("default"))) FakeDriver* fake_cuda_driver() { return &state; }
 
+// The address of one record, for readers that do not see FakeDriver (tests/python/test_cuda.py); null: there is none.
+extern "C" __attribute__((visibility("default"))) void* fake_cuda_record(const char* name) {
+  const std::pair<std::string_view, void*> records[] = {
+      {"occupancy_questions", &state.occupancy_questions},
+      {"launches", &state.launches},
+      {"synchronizations", &state.synchronizations},
+      {"live_allocations", &state.live_allocations},
+      {"live_modules", &state.live_modules},
+      {"capturing", &state.capturing},
+      {"launch_stream", &state.launch.hStream},
+      {"params_bytes", &state.params_bytes},
+  };
+  for (const auto& [record, address] : records)
+    if (record == name) return address;
+  return nullptr;
+}
+
 extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char* symbol, void** function, int,
                                                                                cuuint64_t,
                                                                                CUdriverProcAddressQueryResult* found) {
