@@ -21,7 +21,7 @@ template <int kSharers, class T> auto slice_of(const T& tile, int slice) {
 
 template <DType kType, int kRows, Major kMajor, int kSharers> void expect_operand() {
   constexpr int kStages = 3, kSlice = kRows / kSharers;
-  constexpr int kStep = kMajor == Major::k ? 8 : kMnBlock;  // rows of a swizzle pattern
+  constexpr int kStep = kMajor == Major::k ? 8 : kSwizzleSpan / bytes_of(kType);  // rows of a swizzle pattern
   static_assert(kSlice % kStep == 0);
   const SharedOperand<kRows, kMajor> operand{kBase};
   const auto tensor = make_tensor(arch::SharedPtr<storage_t<kType>>{kBase},
@@ -53,6 +53,8 @@ TEST(Tiles, OperandsStartWhereTheirLayoutsSay) {
   expect_operand<DType::bf16, 256, Major::mn, 1>();
   expect_operand<DType::bf16, 128, Major::mn, 2>();
   expect_operand<DType::f16, 192, Major::mn, 3>();
+  expect_operand<DType::e4m3, 256, Major::mn, 1>();
+  expect_operand<DType::e5m2, 256, Major::mn, 2>();
 }
 
 template <DType kType, int kRows, int kPanelBytes, int kPanels> void expect_panels() {

@@ -3,6 +3,7 @@
 // and their switches.
 #include "check_launch.hpp"
 #include "warpwright/host/strict_rules.hpp"
+#include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::emu::test {
 namespace {
@@ -373,6 +374,29 @@ TEST(CheckAsync, GlobalMemoryThatNobodyWroteMayNotBeRead) {
           check_launch<reads_workspace>(params, {.threads = 64}, {{"workspace", words, sizeof words, true, unwritten}});
       EXPECT_EQ(has(report, Rule::uninitialised_read), unwritten && how != 1) << how << "\n" << all_of(report);
     }
+}
+
+/// A cluster of two CTAs, whose consumers release each stage in both. The producer leaves after its last stage, or
+/// stays until the peer's consumers have arrived.
+void leaves_its_peers(const bool& broken) {
+  constexpr pipeline::ClusterShape kPair{2, 1};
+  constexpr u32 kStageCount = 3, kBlocks = 7;
+  using Pipeline = pipeline::TmaPipeline<kStageCount, kPair, 1>;
+  const arch::SharedAddress barriers = arch::dynamic_shared();
+  if (thread_index() == 0) Pipeline::initialize(barriers);
+  pipeline::make_barriers_visible<kPair>();
+  if (thread_index() == 0) {
+    Pipeline producer(barriers, pipeline::Role::producer);
+    for (u32 k = 0; k < kBlocks; ++k) producer.producer_acquire(0);
+    if (!broken) producer.producer_tail();
+  } else if (thread_index() >= 32) {
+    Pipeline consumer(barriers, pipeline::Role::consumer);
+    for (u32 k = 0; k < kBlocks; ++k) consumer.consumer_release(consumer.consumer_wait());
+  }
+}
+TEST(CheckAsync, TheProducersTailStaysUntilPeersHaveArrived) {
+  arch::install(*table());
+  expect_rule<leaves_its_peers>(Rule::exited_cta, {.threads = 64, .grid = 2, .cluster = 2});
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TMA loads and stores against the swizzle formula and plain copies; limits of tensor maps; multicast; bulk groups.
 #include "harness.hpp"
+#include "warpwright/atom/layouts.hpp"
+#include "warpwright/atom/tma_atom.hpp"
 
 namespace ww::emu::test {
 namespace {
@@ -92,6 +94,71 @@ TEST(EmuTma, LoadsSwizzleOnAddressBitsAndStoresUndoIt) {
       }
       EXPECT_EQ(stats->shared_write_bytes.at("in"), u64{c.columns} * c.rows);
     }
+}
+
+struct TileParams {
+  arch::TensorMap map;
+  u8* out;
+  int row, column;
+};
+
+/// Copies a tile of kRows rows and 128 bytes of K, or for MN-major as many k as 128 bytes hold, and writes out its raw
+/// bytes.
+template <DType kType, int kRows, Major kMajor> void copy_a_tile(const TileParams& p) {
+  constexpr u32 kBytes = kRows * atom::kSwizzleSpan;
+  const arch::SharedAddress tile = arch::dynamic_shared();
+  const arch::MBarrier full{tile + kBytes};
+  if (thread_index() == 0) {
+    arch::mbarrier::init(full, 1);
+    t().fence(arch::Fence::mbarrier_init, here());
+    arch::mbarrier::arrive_expect_tx(full, kBytes);
+    atom::copy_tile<kType, kRows>(atom::TmaLoadAtom{p.map}.with(full), atom::Box<false>{p.row, p.column},
+                                  atom::SharedTile<kMajor>{tile});
+    arch::mbarrier::wait(full, 0);
+  }
+  sync_cta();
+  for (u32 i = thread_index(); i < kBytes; i += 32) write_global<u8>(p.out + i, shared<u8>(tile.value + i));
+}
+
+/// Compares each element of a tile from (48, 32) on, which reaches beyond the matrix, with its place in the layout that
+/// MMAs read.
+template <DType kType, int kRows, Major kMajor> void expect_tile() {
+  constexpr int kBytes = bytes_of(kType), kK = atom::kSwizzleSpan / kBytes, kRow = 48, kColumn = 32;
+  constexpr u32 kM = 208, kDepth = kColumn + kK - 16, kTileBytes = kRows * atom::kSwizzleSpan;
+  constexpr bool kContiguousK = kMajor == Major::k;
+  auto in = random_bytes<u8>(kM * kDepth * kBytes, 7);
+  std::vector<u8> raw(kTileBytes);
+  const u32 width = kContiguousK ? kDepth : kM, height = kContiguousK ? kM : kDepth;
+  const TensorMapSpec spec =
+      TensorMapSpec::matrix(in.data(), kType, height, width, width, kContiguousK ? kRows : kK, kK, SmemSwizzle::b128);
+  const auto map = encode(spec);
+  ASSERT_TRUE(map) << map.error().message;
+  EXPECT_RUNS((launch<copy_a_tile<kType, kRows, kMajor>>(TileParams{*map, raw.data(), kRow, kColumn},
+                                                         {.threads = 32, .shared_bytes = kTileBytes + 8},
+                                                         {range("in", in, false), range("raw", raw)})));
+  const auto layout = make_tensor(arch::SharedPtr<storage_t<kType>>{arch::SharedAddress{0}},
+                                  atom::OperandLayout<kType, kRows, 1, kMajor>{});  // (kRows, K, 1)
+  for (u32 m = 0; m < kRows; ++m)
+    for (u32 k = 0; k < kK; ++k) {
+      const u32 row = kRow + m, column = kColumn + k;
+      const u32 at = layout(static_cast<int>(m), static_cast<int>(k), 0).address.value;
+      for (u32 byte = 0; byte < kBytes; ++byte) {
+        const u8 expected = row < kM && column < kDepth
+                                ? in[(kContiguousK ? row * width + column : column * width + row) * kBytes + byte]
+                                : u8{0};
+        ASSERT_EQ(raw[at + byte], expected) << "row " << m << " k " << k << " byte " << byte;
+      }
+    }
+}
+
+TEST(EmuTma, ATiledCopyFillsTheLayoutOfItsTile) {
+  arch::install(*table());
+  expect_tile<DType::e4m3, 192, Major::k>();
+  expect_tile<DType::bf16, 64, Major::k>();
+  expect_tile<DType::bf16, 192, Major::mn>();  // three boxes
+  expect_tile<DType::f16, 64, Major::mn>();
+  expect_tile<DType::e4m3, 256, Major::mn>();  // two boxes
+  expect_tile<DType::e5m2, 128, Major::mn>();
 }
 
 TEST(EmuTma, RankThreeWalksItsStrides) {

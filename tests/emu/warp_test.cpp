@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "warpwright/arch/common/warp.hpp"
+
 namespace ww::emu::test {
 namespace {
 
@@ -40,6 +42,20 @@ TEST(EmuWarp, ShufflesAndVotes) {
                                              0};
       for (u32 j = 0; j < 7; ++j) EXPECT_EQ(out[i * 8 + j], expected[j]) << "thread " << i << " result " << j;
     }
+  }
+}
+
+void make_uniform(const Params& p) {
+  write_global(p.out + thread_index(), arch::warp::uniform(100 * thread_index() + 7));
+}
+
+TEST(EmuWarp, UniformGivesEveryLaneTheValueOfLaneZero) {
+  arch::install(*table());
+  for (u64 seed = 0; seed < 8; ++seed) {
+    std::vector<u32> out(96);
+    EXPECT_RUNS(
+        (launch<make_uniform>(Params{out.data(), false}, {.threads = 96}, {range("out", out)}, {.seed = seed})));
+    for (u32 i = 0; i < 96; ++i) EXPECT_EQ(out[i], 100 * (i / 32 * 32) + 7) << "thread " << i << " seed " << seed;
   }
 }
 

@@ -16,18 +16,18 @@ using KMajorLayout = decltype(composition(
     make_layout(Shape<Int<kRows>, Int<kSwizzleSpan / bytes_of(kType)>, Int<kStages>>{},
                 Stride<Int<kSwizzleSpan / bytes_of(kType)>, _1, Int<kRows * kSwizzleSpan / bytes_of(kType)>>{})));
 
-/// An MN-major operand of 16-bit elements, ((64, kRows / 64), 64 of K, kStages).
-template <int kRows, int kStages>
-using MnMajorLayout = decltype(composition(
-    upcast<2>(Swizzle<3, 4, 3>{}),
-    make_layout(Shape<Shape<Int<kMnBlock>, Int<kRows / kMnBlock>>, Int<kMnBlock>, Int<kStages>>{},
-                Stride<Stride<_1, Int<kMnBlock * kMnBlock>>, Int<kMnBlock>, Int<kRows * kMnBlock>>{})));
+/// An MN-major operand of 8 or 16 bits, ((block, kRows / block), block of K, kStages), where a block is 128 bytes.
+template <DType kType, int kRows, int kStages, int kBlock = kSwizzleSpan / bytes_of(kType)>
+using MnMajorLayout =
+    decltype(composition(upcast<bytes_of(kType)>(Swizzle<3, 4, 3>{}),
+                         make_layout(Shape<Shape<Int<kBlock>, Int<kRows / kBlock>>, Int<kBlock>, Int<kStages>>{},
+                                     Stride<Stride<_1, Int<kBlock * kBlock>>, Int<kBlock>, Int<kRows * kBlock>>{})));
 
 template <DType kType, int kRows, int kStages, Major kMajor = Major::k> struct OperandLayoutOf {
   using type = KMajorLayout<kType, kRows, kStages>;
 };
 template <DType kType, int kRows, int kStages> struct OperandLayoutOf<kType, kRows, kStages, Major::mn> {
-  using type = MnMajorLayout<kRows, kStages>;
+  using type = MnMajorLayout<kType, kRows, kStages>;
 };
 template <DType kType, int kRows, int kStages, Major kMajor = Major::k>
 using OperandLayout = typename OperandLayoutOf<kType, kRows, kStages, kMajor>::type;

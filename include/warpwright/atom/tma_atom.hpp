@@ -4,6 +4,7 @@
 //   them.
 // - atom.with<kMulticast>(barrier, mask) binds what changes from stage to stage; copy(atom, gX, sX) issues it from one
 //   thread.
+// - copy_tile(atom, gX, sX) lays such copies over a tile that one box does not cover.
 // The global side is coordinates alone: only the start of a box matters, because the tensor map holds the rest.
 #pragma once
 
@@ -41,6 +42,19 @@ WW_DEVICE void copy(const BoundTmaLoad<kMulticast>& atom, const Box<kBatched>& g
   else if constexpr (kMulticast)
     arch::tma::load_multicast_2d(atom.map, atom.full, sX.address, atom.mask, x, y, atom.policy);
   else arch::tma::load_2d(atom.map, atom.full, sX.address, x, y, atom.policy);
+}
+
+/// Loads the tile of kRows rows that starts at gX into sX: one box if K-major, a box for each 128 bytes of rows if
+/// MN-major.
+template <DType kType, int kRows, class Load, bool kBatched, Major kMajor>
+WW_DEVICE void copy_tile(const Load& atom, const Box<kBatched>& gX, const SharedTile<kMajor>& sX) {
+  if constexpr (kMajor == Major::k) {
+    copy(atom, gX, sX);
+  } else {
+    WW_UNROLL
+    for (int row = 0; row < kRows; row += kSwizzleSpan / bytes_of(kType))
+      copy(atom, gX.rows_from(row), sX.rows_from(row));
+  }
 }
 
 struct TmaStoreAtom {

@@ -28,7 +28,7 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
   using OperandLoad = LoadAtom;
   /// What the thread that loads remembers from tile to tile. Mainloops that remember something have their own.
   struct LoadState {};
-  static constexpr DType kType = kConfig.operands.a;
+  static constexpr DType kTypeA = kConfig.operands.a, kTypeB = kConfig.operands.b;
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr SharedPlan kShared = shared_plan(kConfig);
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
@@ -114,13 +114,15 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes + Others::kBytes, token);
       token = {};
       const int s = static_cast<int>(stage.index);
-      load_slice<tAsA.rows>(load_a.template with<kSharesA>(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
+      atom::copy_tile<kTypeA, tAsA.rows>(load_a.template with<kSharesA>(stage.full, mask_a), tAgA(_, _, k),
+                                         tAsA(_, _, s));
       WW_UNROLL
       for (int slice = 0; slice < kSlices; ++slice) {
         const int mine = kPeersShare ? slice_of_b(self.x) * kSlices + slice : slice;
         auto tBgB = atom::tma_partition<kSlicesB>(gB, mine);  // (TILE_N / SLICES, TILE_K, k)
         auto tBsB = atom::tma_partition<kSlicesB / kCtas>(shared_b(base), mine % (kSlicesB / kCtas));
-        load_slice<tBsB.rows>(load_b.template with<kSharesB>(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+        atom::copy_tile<kTypeB, tBsB.rows>(load_b.template with<kSharesB>(stage.full, mask_b), tBgB(_, _, k),
+                                           tBsB(_, _, s));
       }
       others(stage, k);
     }
@@ -139,8 +141,9 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
       const int s = static_cast<int>(stage.index);
       WW_UNROLL
       for (int slice = 0; slice < kSlicesB; ++slice)
-        load_slice<kTileN / kSlicesB>(load_b.with(stage.full), atom::tma_partition<kSlicesB>(gB, slice)(_, _, k),
-                                      atom::tma_partition<kSlicesB>(shared_b(base), slice)(_, _, s));
+        atom::copy_tile<kTypeB, kTileN / kSlicesB>(load_b.with(stage.full),
+                                                   atom::tma_partition<kSlicesB>(gB, slice)(_, _, k),
+                                                   atom::tma_partition<kSlicesB>(shared_b(base), slice)(_, _, s));
       for (int part = 0; part < parts; ++part)
         atom::copy(load_part.with(stage.full), gA(_, _, k).rows_from(part * kPartRows),  // (TILE_M / PARTS, TILE_K)
                    shared_a(base)(_, _, s).rows_from(part * kPartRows));
@@ -157,17 +160,6 @@ template <ConfigParameter kConfig, class LoadAtom = atom::TmaLoadAtom> struct St
   WW_DEVICE static int slice_of_b(int x) {
     if constexpr (kCtas == 1) return x;
     else return x % kCtas * (kCluster.m / kCtas) + x / kCtas;
-  }
-  // Loads a slice of one operand of a stage, (kRows, TILE_K): one box if K-major, a box for each 128 bytes of rows if
-  // MN-major.
-  template <int kRows, class Load, class G, Major kMajor>
-  WW_DEVICE static void load_slice(const Load& load, const G& gX, const atom::SharedTile<kMajor>& sX) {
-    if constexpr (kMajor == Major::k) {
-      atom::copy(load, gX, sX);
-    } else {
-      WW_UNROLL
-      for (int row = 0; row < kRows; row += mn_block(kType)) atom::copy(load, gX.rows_from(row), sX.rows_from(row));
-    }
   }
 };
 

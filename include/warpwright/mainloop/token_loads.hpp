@@ -72,13 +72,7 @@ template <ConfigParameter kConfig> struct TokenLoads {
     for (int k = range.first; k < range.first + range.blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(bytes);
       const int s = static_cast<int>(stage.index);
-      if constexpr (kMajor == Major::k) {
-        atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
-      } else {
-        WW_UNROLL
-        for (int row = 0; row < kWeights; row += mn_block(kType))
-          atom::copy(load_b.with(stage.full), gB(_, _, k).rows_from(row), sB(_, _, s).rows_from(row));
-      }
+      atom::copy_tile<kType, kWeights>(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
       copy_tokens(stage.full, s, k);
     }
   }
