@@ -169,8 +169,7 @@ EQUIVALENT = [
     Entry("scheduler/descriptor_tiles.hpp", "acquire_maps", "swap",
           ["if (loads) arch::tensor_map::acquire(group_a); / arch::tensor_map::acquire(group_d);"], everywhere, MAPS),
     Entry("epilogue/workspace_sum.hpp", "reduce", "swap", [
-        "arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; }); / "
-        "const float* const from = part_of_thread(partials, slot, consumer_warpgroup);"], everywhere,
+        "arch::warp::sync(); / const float* const from = part_of_thread(partials, slot, consumer_warpgroup);"], everywhere,
           "the second line computes an address and reads nothing"),
     Entry("scheduler/group_table.hpp", "find_runs", "swap", [
         "if (here[i] >= 0 && here[i] < sizes.groups && arch::shared::atomic_min(starts_ + 4 * here[i], "

@@ -3,6 +3,8 @@
 // order, and the counters that show which CTA did what.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "problems/k_cuts.hpp"
 
 namespace ww {
@@ -111,6 +113,20 @@ TEST(SplitK, MorePiecesThanBlocksAndThanCtas) {
   expect_exact(problem, "tile=64x64x128,cluster=1x1x1,tile_scheduler=split-k,split=7", 1, 7);
   expect_exact(problem, small_tiles("split-k") + ",split=4", 4, 8);
   expect_exact(problem, "tile=64x64x128,cluster=1x1x2,tile_scheduler=split-k,split=8", 4, 9);
+}
+
+/// The parts of small tiles are read up to eight at once: fewer than those, exactly as many, and a rest behind them.
+TEST(SplitK, PartsThatAreReadAtOnceAreAddedInTheirOrder) {
+  std::mt19937_64 draws(20261124);
+  for (const char* tile : {"64x8", "64x24", "64x64"}) {  // 8, 5 and 2 at once
+    std::vector<int> splits{2, 3, 9, 17};
+    for (int i = 0; i < 4; ++i) splits.push_back(2 + static_cast<int>(draws() % 22));
+    for (const int split : splits) {
+      const GemmProblem problem{.m = 3 + static_cast<std::int64_t>(draws() % 70), .n = 72, .k = 64 * 23 + 16};
+      const std::string text = fmt::format("tile={}x128,cluster=1x1x1,tile_scheduler=split-k,swap_ab=on,split=", tile);
+      expect_exact(problem, text + std::to_string(split), 3, draws());
+    }
+  }
 }
 
 TEST(SplitK, NoKIsZeros) {

@@ -2,7 +2,7 @@
 // Reduces tiles whose K is split between CTAs of different clusters: all but the first store their accumulators in the
 // workspace; the first waits for them in order and adds.
 //   store_partial:  accumulators -> slot -> flag = 1 (release)
-//   reduce:  flag (acquire) -> acc = ((acc + split 1) + split 2) + ... , one FP32 rounding each -> flag = 0
+//   reduce:  flags (acquire) -> parts -> acc = ((acc + split 1) + split 2) + ... , one FP32 rounding each -> flags = 0
 // Each slot and warp has a flag. The warps of both sides hold the same elements and synchronise with no other warp.
 // Flags are zero again when the launch ends.
 #pragma once
@@ -23,6 +23,7 @@ template <ConfigParameter kConfig> struct WorkspaceSum {
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kWarps = consumer_warps(kConfig);
   static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kTile = kConfig.tile.m * kConfig.tile.n;
 
   /// Stores this warp's accumulators. All lanes of a consumer warp call it.
   template <class Accumulator>
@@ -45,33 +46,60 @@ template <ConfigParameter kConfig> struct WorkspaceSum {
   template <class Accumulator>
   WW_DEVICE static void reduce(const PartialTiles& partials, i64 slot, int step, int splits, int consumer_warpgroup,
                                Accumulator (&acc)[kMmaBlocks]) {
+    constexpr int kAtOnce = parts_at_once(kMmaBlocks * Accumulator::kValues);
+    // Of a single part ptxas moves as many loads up as registers allow.
+    constexpr int kLoaded = kAtOnce > 1 ? Accumulator::kValues : 4;
     splits = static_cast<int>(arch::warp::uniform(static_cast<u32>(splits)));  // see scheduler::uniform_for
     WW_NO_UNROLL
-    for (int split = 1; split < splits; ++split, slot += step) {
-      u32* const flag = flag_of(partials, slot, consumer_warpgroup);
+    for (int split = 1; split < splits; split += kAtOnce, slot += kAtOnce * step) {
+      const int count = min(kAtOnce, splits - split);
+      // Each lane waits for one part; those beyond the count wait for the last part too.
+      const int own = kAtOnce == 1 ? 0 : min(static_cast<int>(arch::lane_index()), count - 1);
+      u32* const flag = flag_of(partials, slot + own * step, consumer_warpgroup);
       arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; });
+      arch::warp::sync();  // now every lane may read all of these parts
       const float* const from = part_of_thread(partials, slot, consumer_warpgroup);
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
-        for (int v = 0; v < Accumulator::kValues; v += 4) {
-          const arch::Words<4> part = arch::global::load4(from + (u * Accumulator::kValues + v) * kThreads);
-          WW_UNROLL
-          for (int w = 0; w < 4; ++w) acc[u][v + w] = arch::add(acc[u][v + w], arch::float_of(part.w[w]));
-        }
+        for (int v = 0; v < Accumulator::kValues; v += kLoaded)
+          add_parts<kAtOnce, kLoaded>(from + (u * Accumulator::kValues + v) * kThreads, i64{step} * kTile, count,
+                                      &acc[u][v]);
       }
-      arch::warp::sync();  // all have seen the flag
       // for the next launch; nobody reads it again in this one
-      if (arch::lane_index() == 0) arch::global::store(flag, 0);
+      if (static_cast<int>(arch::lane_index()) < count) arch::global::store(flag, 0);
     }
   }
 
  private:
+  // A wait and a load take a trip to L2 each, so that small parts, which have few loads, are read several at once.
+  // Their loads take as many registers as they have values.
+  static constexpr int kValuesAtOnce = 64;
+  WW_DEVICE static constexpr int parts_at_once(int values) { return max(1, min(8, kValuesAtOnce / values)); }
+
+  /// Adds kLoaded values of `count` parts in their order. Those of all parts are loaded before the first is added.
+  template <int kAtOnce, int kLoaded>
+  WW_DEVICE static void add_parts(const float* from, i64 part_stride, int count, float* sums) {
+    arch::Words<4> part[kAtOnce][kLoaded / 4];
+    WW_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (i > 0 && i >= count) break;
+      WW_UNROLL
+      for (int v = 0; v < kLoaded; v += 4) part[i][v / 4] = arch::global::load4(from + i * part_stride + v * kThreads);
+    }
+    WW_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (i > 0 && i >= count) break;
+      WW_UNROLL
+      for (int v = 0; v < kLoaded; ++v) sums[v] = arch::add(sums[v], arch::float_of(part[i][v / 4].w[v % 4]));
+    }
+  }
+
   // [values / 4][threads][4]: the 16 bytes of neighbouring lanes are neighbours.
   WW_DEVICE static float* part_of_thread(const PartialTiles& partials, i64 slot, int consumer_warpgroup) {
     const int thread = consumer_warpgroup * static_cast<int>(arch::kWarpgroupSize) +
                        static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    return partials.tiles + slot * (kConfig.tile.m * kConfig.tile.n) + 4 * thread;
+    return partials.tiles + slot * kTile + 4 * thread;
   }
   WW_DEVICE static u32* flag_of(const PartialTiles& partials, i64 slot, int consumer_warpgroup) {
     return partials.flags + slot * kWarps + 4 * consumer_warpgroup + arch::warp_index() % 4;
