@@ -7,19 +7,13 @@
 #include <optional>
 #include <random>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "bench/native/kernel_choice.hpp"
 #include "bench/native/session.hpp"
+#include "bench/native/tuning_file.hpp"
 #include "config/config_text.hpp"
-#include "io/file.hpp"
-#include "jit/files.hpp"
 #include "measure/timing.hpp"
-#include "ops/gemm_choice.hpp"
-#include "ops/gemm_validation.hpp"
-#include "ops/group_choice.hpp"
-#include "ops/grouped_validation.hpp"
-#include "ops/operand_checks.hpp"
 #include "runtime/place.hpp"
 
 namespace ww::bench {
@@ -35,29 +29,6 @@ struct Job {
   std::string title;
   std::vector<GemmConfig> candidates;  // what auto takes is the first
 };
-
-Result<tuning::Problem> problem_of(const CheckTarget& target, Arch arch) {
-  if (const auto* check = std::get_if<GemmCheck>(&target)) {
-    WW_TRY(const GemmOptions options, ops::for_arch(check->options, arch));
-    WW_TRY(const GemmProblem problem, ops::validate(check->problem));
-    return ops::tuning_problem(problem, options);
-  }
-  if (const auto* check = std::get_if<GroupedCheck>(&target)) {
-    WW_TRY(const GemmOptions options, ops::for_arch(check->options, arch));
-    WW_TRY(const GroupedProblem problem, ops::validate(check->problem));
-    return ops::tuning_problem(problem, options);
-  }
-  const auto& check = std::get<KGroupedCheck>(target);
-  WW_TRY(const GemmOptions options, ops::for_arch(check.options, arch));
-  WW_TRY(const ops::KGroupedDecision decision, ops::decide(check.problem, options));
-  return ops::tuning_problem(decision.batch, check.problem, options);
-}
-
-/// variant=masked says how the groups are given. Their choice, as that of any call, is among all variants for them.
-GemmConfig restriction_of(GemmConfig config) {
-  if (config.row_groups.variant == GroupedVariant::masked) config.row_groups.variant = GroupedVariant::automatic;
-  return config;
-}
 
 /// Returns what auto takes, then the configs of the ranking that were asked for, each once.
 std::vector<GemmConfig> candidates_of(const Explanation& all, const TuneOptions& options) {
@@ -76,84 +47,16 @@ std::vector<GemmConfig> candidates_of(const Explanation& all, const TuneOptions&
 }
 
 Result<Job> job_of(const Session& session, const BenchCase& bench_case, const TuneOptions& options) {
-  const BenchOptions& o = options.bench;
-  const CheckTarget target = session.suite.target(
-      bench_case, o,
-      {.config = restriction_of(o.config), .sms = o.sms, .pdl = o.pdl, .batch_invariant = o.batch_invariant});
-  WW_TRY(const std::shared_ptr<Operation> operation, operation_of(target));
+  WW_TRY(const std::shared_ptr<Operation> operation, tuned_operation(session.suite, bench_case, options.bench));
   WW_TRY(const Explanation all, operation->explain(&session.device));
-  WW_TRY(tuning::Problem problem, problem_of(operation->check_target(), session.device.info().arch));
+  WW_TRY(tuning::Problem problem, tuning_problem_of(*operation, session.device.info().arch));
   return Job{bench_case, std::move(problem), operation->title(), candidates_of(all, options)};
 }
-
-/// The tuning file, with its lines as they stand in it.
-class File {
- public:
-  File(std::filesystem::path path, tuning::Place place) : path_(std::move(path)), place_(std::move(place)) {}
-  /// Reads the lines that the file has now.
-  Result<void> read() {
-    lines_.clear();
-    if (!std::filesystem::exists(path_)) return {};
-    WW_TRY(lines_, tuning::read_lines(path_));
-    return {};
-  }
-  /// Returns whether the file has a line of this problem that is in force here.
-  bool has(const tuning::Problem& problem) const {
-    return std::any_of(lines_.begin(), lines_.end(), [&](const tuning::FileLine& one) {
-      return one.line.problem == problem && tuning::staleness(one.line.place, place_).empty();
-    });
-  }
-  /// Returns why the file cannot be locked. Another process may hold the lock, as it does for a moment.
-  Result<void> check_lock() const {
-    WW_TRY(const std::optional<jit::FileDescriptor> lock, try_lock(std::chrono::seconds(0)));
-    return {};
-  }
-  /// Adds the line and drops those that it replaces: of the same problem on this device, with other kernels or drivers.
-  /// Other processes may have added theirs since the file was read, so that it is read again, and a lock beside it
-  /// keeps them away until it is replaced.
-  Result<void> add(tuning::Line line) {
-    WW_TRY(const std::optional<jit::FileDescriptor> lock, try_lock(std::chrono::seconds(60)));
-    if (!lock)
-      return failure(ErrorCode::could_not_finish, "--tuning", "a lock within 60 s", lock_path().string());
-    WW_CHECK(read());
-    std::erase_if(lines_, [&](const tuning::FileLine& one) {
-      return one.line.problem == line.problem && one.line.place.device == place_.device &&
-             one.line.place.sms == place_.sms;
-    });
-    std::string text = tuning::to_text(line);
-    lines_.push_back({std::move(line), std::move(text), 0});
-    return write_file(path_.string(), "--tuning", [&](const Sink& sink) {
-      return std::all_of(lines_.begin(), lines_.end(), [&](const tuning::FileLine& one) {
-        return sink(one.text.data(), one.text.size()) && sink("\n", 1);
-      });
-    });
-  }
-  const tuning::Place& place() const { return place_; }
-
- private:
-  /// The file itself is replaced, and a lock of the old one would hold nobody off.
-  std::filesystem::path lock_path() const {
-    std::error_code failed;
-    const std::filesystem::path path = std::filesystem::weakly_canonical(path_, failed);
-    return (failed ? path_ : path).string() + ".lock";
-  }
-  /// Empty if others held the lock for all of `timeout`.
-  Result<std::optional<jit::FileDescriptor>> try_lock(std::chrono::milliseconds timeout) const {
-    auto held = jit::advisory_lock(lock_path(), timeout);
-    if (held) return held;
-    return failure(
-        make_error(ErrorCode::could_not_finish, "--tuning", "a file that can be locked", held.error().message));
-  }
-
-  std::filesystem::path path_;
-  tuning::Place place_;
-  std::vector<tuning::FileLine> lines_;
-};
 
 /// Returns the line of a measured case: the fastest config, or auto's own where the fastest is hardly faster.
 Result<tuning::Line> line_of(const Job& job, const CaseResult& result, const tuning::Place& place) {
   tuning::Line line{job.problem, place, "", 0, {}, ""};
-  line.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  line.date = date_now();
   const Contender* best = best_of_ours(result);
   if (best == nullptr)
     return failure(first_failure(result).value_or(
@@ -201,7 +104,8 @@ bool runs_alone(const Session& session, const BenchCase& bench_case) {
 }
 
 /// Measures a case and puts its line into the file.
-Result<void> measure(Session& session, const Job& job, File& file, const TuneOptions& options, Progress& progress) {
+Result<void> measure(Session& session, const Job& job, TuningFile& file, const TuneOptions& options,
+                     Progress& progress) {
   const bool alone = runs_alone(session, job.bench_case);
   WW_TRY(const CaseResult result, run_case(session, job.bench_case, variants_of(job), alone));
   WW_TRY(tuning::Line line, line_of(job, result, file.place()));
@@ -217,18 +121,17 @@ Result<void> measure(Session& session, const Job& job, File& file, const TuneOpt
                                      {"auto_us", measured_or_null(automatic)},
                                      {"alone", alone},
                                      {"times", std::move(times)}});
-  return file.add(std::move(line));
+  return file.add({std::move(line)});
 }
 
 /// Whether `job` would end in time: `left` seconds, or without a limit.
 bool has_time(const Session& session, const Job& job, const TuneOptions& options, std::optional<double> left) {
-  const MeasureOptions measure{.seconds = options.bench.seconds_per_case,
-                               .alone = runs_alone(session, job.bench_case)};
+  const MeasureOptions measure{.seconds = options.bench.seconds_per_case, .alone = runs_alone(session, job.bench_case)};
   return !left || seconds_of(measure, job.candidates.size()) <= *left;
 }
 
 /// Measures or lists one case, unless the file has it or it would not end in time.
-Result<void> treat(Session& session, const BenchCase& bench_case, File& file, const TuneOptions& options,
+Result<void> treat(Session& session, const BenchCase& bench_case, TuningFile& file, const TuneOptions& options,
                    std::optional<double> left, Progress& progress) {
   WW_TRY(const Job job, job_of(session, bench_case, options));
   if (file.has(job.problem)) {
@@ -254,11 +157,12 @@ constexpr double kPowerLimited = 1e11;
 bool measured_alone(double flops, bool emulated) { return !emulated && flops >= kPowerLimited; }
 
 Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
+  if (options.kernels > 0) return choose_kernels(suite, options);
   WW_CHECK(check_options(options.bench));
   int skipped = 0;
   WW_TRY(const std::vector<BenchCase> cases, bench_cases(options.bench, suite.op(), skipped));
   WW_TRY(Session session, open_session(suite, options.bench));
-  File file(options.file, runtime::place_of(session.device.info()));
+  TuningFile file(options.file, runtime::place_of(session.device.info()));
   WW_CHECK(file.read());
   if (!options.dry_run) WW_CHECK(file.check_lock());
   Progress progress;

@@ -5,8 +5,10 @@
 //                          draws
 // The file is replaced after every case, so that an interrupted run leaves whole lines; the next run skips what is
 // there.
+// With a limit of kernels nothing is measured: kernel_choice.hpp.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "bench/native/suite.hpp"
@@ -19,6 +21,11 @@ struct TuneOptions {
   int best = 8;
   int extra = 0;
   bool dry_run = false;  // lists what would be measured
+  // If not 0: measures nothing, and writes the choices that need no more kernels than this and lose the least modelled
+  // time.
+  int kernels = 0;
+  std::int64_t up_to = 0;           // with it: instead of the rows of the cases every number of rows up to this
+  std::filesystem::path list = {};  // with it: file for the configs, as `prepare --configs` reads them; empty: none
 };
 
 /// Whether each config of a case of so many operations is measured alone: such a case holds a GPU at its power limit,

@@ -44,6 +44,7 @@ struct Flags {
   Flag random;                          // cases that a seed draws
   bool dry_run = false;
   Flag tuning, best, extra;                 // a tuning file, and what tune measures for it
+  Flag kernels, up_to;                      // what tune chooses without measuring
   Flag cublaslt, peer_candidates, replays;  // the other library, how often
   Flag seconds, seconds_total, pdl;         // of a case, of all
   bool no_peers = false, no_burst = false;

@@ -185,12 +185,38 @@ Result<Outcome> bench(const Suite& suite, const Result<BenchOptions>& options, c
   return flags.dry_run ? list_cases(suite, *options) : run_bench(suite, *options);
 }
 
+/// What --kernels adds, and excludes.
+Result<void> read_kernels(const Flags& flags, TuneOptions& how) {
+  for (const auto& [flag, argument] : {std::pair{&flags.up_to, "--up-to"}, {&flags.list, "--list"}})
+    if (!flags.kernels && *flag) return failure(ErrorCode::invalid, argument, "--kernels with it", quoted(**flag));
+  if (!flags.kernels) return {};
+  for (const auto& [flag, argument] : {std::pair{&flags.best, "--best"},
+                                       {&flags.extra, "--extra"},
+                                       {&flags.replays, "--replays"},
+                                       {&flags.seconds, "--seconds"},
+                                       {&flags.seconds_total, "--seconds-total"}})
+    if (*flag)
+      return failure(ErrorCode::invalid, argument, "nothing beside --kernels, which measures nothing", quoted(**flag));
+  WW_TRY(const std::int64_t kernels, parse_integer(*flags.kernels, "--kernels", 1, 1000));
+  how.kernels = static_cast<int>(kernels);
+  if (flags.up_to) {
+    WW_TRY(how.up_to, parse_integer(*flags.up_to, "--up-to", 1, 1'000'000));
+  }
+  if (flags.list) {
+    how.list = *flags.list;
+    if (!flags.dry_run) WW_CHECK(check_writable(*flags.list, "--list"));
+  }
+  return {};
+}
+
 /// The choices of another tuning file are not followed, so that auto's config is the model's.
 Result<Outcome> tune(const Suite& suite, const Result<BenchOptions>& options, const Flags& flags) {
   if (!options) return failure(options.error());
   TuneOptions how{.bench = *options, .dry_run = flags.dry_run};
   how.bench.peers = how.bench.burst = false;
   how.bench.device_options.tuning = kNoTuning;
+  WW_CHECK(read_kernels(flags, how));
+  if (!flags.tuning && !how.list.empty()) return run_tune(suite, how);
   if (!flags.tuning || flags.tuning->empty())
     return failure(ErrorCode::invalid, "--tuning", "the file to write", flags.tuning ? quoted("") : "nothing");
   if (*flags.tuning == kNoTuning)

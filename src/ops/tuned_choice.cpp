@@ -53,11 +53,13 @@ Tuned tuned_choice(const tuning::Table* table, const tuning::Problem& problem,
     return {std::nullopt,
             fmt::format("{} has a config that this call excludes: {}", entry->where, to_text(entry->config))};
   const bool other = entry->extent != (problem.op == "k-grouped" ? problem.k : problem.m);
-  return {
-      entry->config,
-      fmt::format("the fastest of {} configs measured{}, {:.4g} us ({})", entry->measured,
-                  other ? fmt::format(" for {} of {}", problem.op == "k-grouped" ? "a K" : "an M", entry->extent) : "",
-                  entry->us, entry->where)};
+  const std::string rows =
+      other ? fmt::format(" for {} of {}", problem.op == "k-grouped" ? "a K" : "an M", entry->extent) : "";
+  const std::string why =
+      entry->modelled
+          ? fmt::format("one of few kernels for many problems{}, {:.4g} us modelled", rows, entry->us)
+          : fmt::format("the fastest of {} configs measured{}, {:.4g} us", entry->measured, rows, entry->us);
+  return {entry->config, fmt::format("{} ({})", why, entry->where)};
 }
 
 }  // namespace ww::ops

@@ -42,6 +42,11 @@ class Members {
     refuse(key, "a positive number", value);
     return 0;
   }
+  bool flag_or_false(const char* key) {
+    const Json& value = member(key);
+    if (!value.is_null() && !value.is_boolean()) refuse(key, "true or false", value);
+    return value.is_boolean() && value.get<bool>();
+  }
   std::vector<Timing> times(const char* key) {
     std::vector<Timing> list;
     const Json& value = member(key);
@@ -97,6 +102,7 @@ Result<Line> parse(const std::string& text, const std::string& where) {
                 members.text("driver")};
   line.config = members.text("config"), line.us = members.time("us");
   line.times = members.times("times"), line.date = members.text("date");
+  line.modelled = members.flag_or_false("modelled");
   if (members.error()) return failure(*members.error());
   if (const std::int64_t sms = members.size("sms"); sms > INT_MAX)
     return failure(ErrorCode::invalid, "tuning", fmt::format("member sms of at most {} in {}", INT_MAX, where),
@@ -129,6 +135,7 @@ std::string to_text(const Line& line) {
                                 {"driver", line.place.driver},
                                 {"date", line.date}})
     fields.push_back(std::move(field));
+  if (line.modelled) fields.emplace_back("modelled", true);
   return io::to_json(fields);
 }
 
@@ -169,6 +176,7 @@ Result<std::shared_ptr<const Table>> Table::open(const std::filesystem::path& pa
                 .config = {},
                 .us = one.line.us,
                 .measured = one.line.times.size(),
+                .modelled = one.line.modelled,
                 .where = where_text(path, one.number),
                 .stale = staleness(one.line.place, place)};
     if (entry.stale.empty()) {

@@ -50,6 +50,7 @@ struct Line {
   double us = 0;              // its time
   std::vector<Timing> times;  // of all that were measured
   std::string date;
+  bool modelled = false;  // its times are the cost model's: chosen so that a list of problems needs few kernels
 };
 
 /// Returns the line as JSON, without a line break.
@@ -75,6 +76,7 @@ class Table {
     GemmConfig config;
     double us = 0;
     std::size_t measured = 0;  // configs
+    bool modelled = false;     // none was; `us` is the model's
     std::string where;         // "tuning.jsonl, line 3"
     std::string stale;         // why it is not used; then config is not set
   };

@@ -56,6 +56,30 @@ class Tune(unittest.TestCase):
         text = run("explain", *SMALL, *EMULATED, "--tuning", self.file).stdout
         self.assertIn("is stale: its kernels have the source hash old", text)
 
+    def test_few_kernels_are_what_prepare_makes(self) -> None:
+        layer = ["gemm", "--n", "2112", "--k", "7168", "--scale", "block"]
+        listed = self.folder / "kernels.txt"
+        made = self.answer("tune", *layer, *EMULATED, "--tuning", self.file, "--kernels", "3", "--up-to", "300", "--list",
+                           str(listed))
+        self.assertEqual(sum(one["problems"] for one in made["kernels"]), made["problems"])
+        self.assertEqual([one["kernels"] for one in made["losses"]], [1, 2, 3])
+        self.assertGreater(made["kernels_of_auto"], 3)
+        lines = [line.split("  # ") for line in listed.read_text().splitlines() if not line.startswith("#")]
+        self.assertEqual([(config, int(count)) for config, count in lines],
+                         [(one["config"], one["problems"]) for one in made["kernels"]])
+        explained = self.answer("explain", *layer, "--m", "77", *EMULATED, "--tuning", self.file)
+        self.assertTrue(explained["tuned"])
+        self.assertIn("one of few kernels", explained["because"])
+
+    def test_what_kernels_excludes(self) -> None:
+        for flags, named in ((["--up-to", "8"], "--up-to"), (["--list", "x"], "--list"),
+                             (["--kernels", "0"], "--kernels"), (["--kernels", "2", "--best", "1"], "--best"),
+                             (["--kernels", "2", "--seconds", "1"], "--seconds"), (["--kernels", "2"], "--tuning")):
+            tuning = [] if named == "--tuning" else ["--tuning", self.file]
+            refused = run("tune", *SMALL, *EMULATED, *tuning, *flags)
+            self.assertNotEqual(refused.returncode, 0, flags)
+            self.assertIn(f"argument {named}", refused.stderr + refused.stdout, flags)
+
     def test_cases_of_a_file_are_listed_and_measured(self) -> None:
         cases = self.folder / "cases.json"
         cases.write_text(json.dumps({"cases": [{"op": "dense", "m": 64, "n": 64, "k": 256}, {"op": "grouped"},

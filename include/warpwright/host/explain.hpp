@@ -44,7 +44,7 @@ struct Explanation {
   bool emulated = false;
   RankedConfig chosen = {};                    // what a plan takes
   std::string because = {};                    // one sentence
-  bool tuned = false;                          // `chosen` was measured: it comes from the device's tuning file
+  bool tuned = false;                          // `chosen` comes from the device's tuning file
   std::string tuning = {};                     // what that file says of the problem, or why that is not followed
   const char* modelled_for = "";               // the device whose times are modelled: "H200"
   bool measured = true;                        // false: its rates are those of publications, and no kernel ran on it
