@@ -57,9 +57,10 @@ TEST(KernelSet, NoProblemsAndProblemsWithoutAnyKernel) {
   EXPECT_EQ(choose_kernels({{kNever, kNever}, {2, 1}}, 4).kernels, std::vector<std::size_t>{1});
 }
 
-/// The greedy choice with exchanges loses little more than the best of all sets, each step loses no more than the one
-/// before, and the same times give the same kernels.
+/// No exchange of one kernel gains anything, which leaves a loss within a half of that of the best of all sets, and
+/// within a fiftieth over all tables. Each step loses less than the one before, and the same times give the same kernels.
 TEST(KernelSet, RandomTablesLoseLittleMoreThanTheBestOfAllSets) {
+  double sum_of_chosen = 0, sum_of_best = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     std::mt19937_64 draws(seed);
     const std::size_t kernels = 4 + draws() % 6, problems = 3 + draws() % 30, limit = 1 + draws() % 4;
@@ -75,7 +76,8 @@ TEST(KernelSet, RandomTablesLoseLittleMoreThanTheBestOfAllSets) {
     const std::string replay = fmt::format("seed {}", seed);
     EXPECT_LE(set.kernels.size(), limit) << replay;
     EXPECT_NEAR(set.losses.back().mean, mean_loss(times, chosen), 1e-9) << replay;
-    EXPECT_LE(set.losses.back().mean, 1.2 * best + 1e-9) << replay;
+    sum_of_chosen += set.losses.back().mean, sum_of_best += best;
+    EXPECT_LE(set.losses.back().mean, 1.5 * best + 1e-9) << replay;
     for (const std::size_t out : set.kernels)  // no exchange of one kernel gains anything
       for (std::size_t in = 0; in < kernels; ++in) {
         const double exchanged = mean_loss(times, (chosen & ~(1u << out)) | 1u << in);
@@ -84,6 +86,7 @@ TEST(KernelSet, RandomTablesLoseLittleMoreThanTheBestOfAllSets) {
     for (std::size_t i = 1; i < set.losses.size(); ++i) EXPECT_LT(set.losses[i].mean, set.losses[i - 1].mean) << replay;
     EXPECT_EQ(choose_kernels(times, limit).kernels, set.kernels) << replay;
   }
+  EXPECT_LE(sum_of_chosen, 1.02 * sum_of_best);
 }
 
 }  // namespace
