@@ -58,7 +58,8 @@ TEST(KernelSet, NoProblemsAndProblemsWithoutAnyKernel) {
 }
 
 /// No exchange of one kernel gains anything, which leaves a loss within a half of that of the best of all sets, and
-/// within a fiftieth over all tables. Each step loses less than the one before, and the same times give the same kernels.
+/// within a fiftieth over all tables. Each step loses less than the one before, and the same times give the same
+/// kernels.
 TEST(KernelSet, RandomTablesLoseLittleMoreThanTheBestOfAllSets) {
   double sum_of_chosen = 0, sum_of_best = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
