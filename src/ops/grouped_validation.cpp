@@ -101,8 +101,11 @@ Result<void> check_scales(const GroupedProblem& p) {
 }
 
 Result<void> check_b_major(const GroupedProblem& p) {
-  if (p.b_major == Major::k || !is_microscaled(p.scale)) return {};
-  return failure(ErrorCode::unsupported, "b (layout)", "K-major with scales of mx and nv", "N-major");
+  if (p.b_major == Major::k || !is_packed(p.b)) return {};
+  return failure(
+      ErrorCode::unsupported, "b (layout)",
+      fmt::format("K-major: the tensor core reads {}, as all types of 4 and 6 bits, no other way", name_of(p.b)),
+      "N-major");
 }
 
 /// Checks that the variant accepts the problem's encoding.
@@ -165,7 +168,7 @@ Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
 }
 
 std::int64_t k_granularity(const KGroupedProblem& p) {
-  if (p.a_major == Major::mn && p.b_major == Major::mn) return 1;
+  if (p.a_major == Major::mn && p.b_major == Major::mn && !is_microscaled(p.scale)) return 1;
   return is_microscaled(p.scale) && p.a == e2m1 && p.b == e2m1 ? 2 * kScaleSpan : kScaleSpan;
 }
 

@@ -91,7 +91,8 @@ Result<void> check(const KGroupedProblem& p) {
   const std::int64_t granularity = ops::k_granularity(p);
   if (p.encoding == GroupEncoding::masked && p.k % granularity != 0)
     return failure(ErrorCode::unsupported, "k",
-                   fmt::format("a multiple of {} for masked groups of K-major operands", granularity),
+                   fmt::format("a multiple of {} for masked groups of K-major operands, and with scales of mx and nv",
+                               granularity),
                    fmt::format("{}", p.k));
   return check_packing(p);
 }

@@ -84,12 +84,13 @@ Result<void> check_dense_types(const GemmProblem& p, DType d) {
                      fmt::format("none, tensor{} for {}", is_packed(type) ? ", row-column, mx or nv" : " or row-column",
                                  name_of(type)),
                      name_of(p.scale));
-  const bool k_major_only = is_packed(p.a) || is_packed(p.b) || is_microscaled(p.scale);
-  for (const auto& [name, major] : {std::pair("a (layout)", p.a_major), std::pair("b (layout)", p.b_major)})
-    if (major != Major::k && k_major_only)
-      return failure(ErrorCode::unsupported, name,
-                     "K-major: operands of 4 or 6 bits, and all with scales of mx or nv, have contiguous K",
-                     name[0] == 'a' ? "M-major" : "N-major");
+  for (const auto& [name, type, major] :
+       {std::tuple("a (layout)", p.a, p.a_major), std::tuple("b (layout)", p.b, p.b_major)})
+    if (major != Major::k && is_packed(type))
+      return failure(
+          ErrorCode::unsupported, name,
+          fmt::format("K-major: the tensor core reads {}, as all types of 4 and 6 bits, no other way", name_of(type)),
+          name[0] == 'a' ? "M-major" : "N-major");
   return {};
 }
 

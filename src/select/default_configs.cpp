@@ -102,7 +102,8 @@ GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requeste
   if (shaped) return config::resolve(config);
 
   std::vector<TileShape> shapes = shapes_for(config.arch, problem.d, problem.scale);
-  if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes, problem.n);
+  if (!config.epilogue.empty() || config.operands.layout != MatrixLayout{})
+    shapes = shapes_that_fit(config, shapes, problem.n);
   const TileShape* best = &shapes.front();
   for (const TileShape& shape : shapes)
     if (!config::fault_of(with_shape(config, shape)) && cost(problem, shape, sms) < cost(problem, *best, sms))

@@ -85,6 +85,13 @@ GemmConfig with_occupancy(GemmConfig config, int occupancy) {
 /// Returns 2 CTAs per SM if that gives each at most one tile, otherwise 3. A third CTA would shrink the ring of each.
 int occupancy_for(const GroupedProblem& p, int sms) { return short_tiles(p) <= 2 * sms ? 2 : 3; }
 
+/// Fits the tile and the cluster to an N-major B, of which a slice is whole blocks of 128 bytes of N.
+void fit_slices(GemmConfig& config) {
+  const int block = config::mn_block(config.operands.b), two = 2 * block;
+  if (config::pairs_halves(config) || config.tile.n >= two) config.tile.n = max(two, config.tile.n / 128 * 128);
+  else config.tile.n = max(128, block), config.cluster.m = block == 128 ? 1 : config.cluster.m;
+}
+
 /// `n`: columns of the product, where SwiGLU pairs its halves.
 GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n = 0) {
   const bool promoted = config::promotes(config), words = config.operands.d == DType::f32;
@@ -94,8 +101,8 @@ GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n 
   config.tile.m = tall ? 192 : 128;
   config.tile.n = promoted || words ? 128 : 256;
   if (n > 0 && config::pairs_halves(config)) config.tile.n = config::tile_of_halves(config, n, config.tile.n);
-  if (config.operands.layout.b == Major::mn) config.tile.n = max(128, config.tile.n / 128 * 128);  // two whole slices
   config.cluster.m = tall ? 1 : 2;
+  if (config.operands.layout.b == Major::mn) fit_slices(config);
   config.cluster.n = 1;
   return config::resolve_grouped(config);
 }
@@ -190,6 +197,7 @@ GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
     config.tile.n = small ? 64 : config::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
     if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m ? 2 : 1;
     config.cluster.n = 1;
+    if (config.operands.layout.b == Major::mn && bits_of(config.operands.b) == 8) fit_slices(config);
     if (config.arch == Arch::sm100 && !small && config.cluster.m % 2 == 0) config.sm100.pair = true;
   }
   return config::resolve_k_grouped(config);

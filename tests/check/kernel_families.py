@@ -191,6 +191,9 @@ BLACKWELL_FAMILIES = {
     "blackwell, tf32, M-major and N-major":
         "gemm --m 264 --n 136 --k 75 --dtype tf32 --layout tn --out-dtype f32 --config "
         "tile=128x128x32,cluster=2x1,pair=1,stages=2 --sms 4",
+    "blackwell, mx, M-major and N-major":
+        "gemm --m 272 --n 272 --k 400 --dtype e4m3 --scale mx --layout tn --config "
+        "tile=128x256x128,cluster=2x1,pair=1,stages=2 --sms 2",
     "blackwell, nv, K within an instruction":
         "gemm --m 520 --n 136 --k 800 --scale nv --dtype e2m1 --config "
         "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",

@@ -43,8 +43,10 @@ inline std::vector<Sm100Candidate> sm100_candidates() {
     for (const char* d : {"bf16", "f16", "f32"})
       for (const char* shape : sm100_shapes()) all.push_back({fmt::format("{},d={},{}", recipe, d, shape), {}});
   for (const char* layout : {"nn", "tn", "tt"})
-    for (const char* shape : sm100_shapes())
+    for (const char* shape : sm100_shapes()) {
       all.push_back({fmt::format("a=tf32,b=tf32,d=f32,layout={},{}", layout, shape), {}});
+      all.push_back({fmt::format("a=e4m3,b=e4m3,scale=mx,d=bf16,layout={},{}", layout, shape), {}});
+    }
   for (const char* recipe : {"a=bf16,b=bf16", "a=e4m3,b=e4m3,scale=block", "a=e4m3,b=e4m3,scale=mx"}) {
     const auto add = [&](const std::string& rest, const char* epilogue = "") {
       all.push_back({fmt::format("{},{}", recipe, rest), epilogue});

@@ -20,7 +20,14 @@ struct Case {
   std::int64_t m, n, k, batch;
   Tile tile = {};  // chosen if empty
   bool pair = false, halves = false;
+  Major a_major = Major::k, b_major = Major::k;
+  SwapAb swap = SwapAb::automatic;
 };
+
+/// Returns a row's elements with a gap behind them: of K, or of the `rows` of an MN-major operand.
+std::int64_t row_of(Major major, std::int64_t rows, std::int64_t k) {
+  return major == Major::k ? round_up(k, std::int64_t{128}) : round_up(rows, std::int64_t{16}) + 16;
+}
 
 Result<void> run(operations::Operation& product, const Device& device) {
   WW_CHECK(product.can_implement());
@@ -47,8 +54,8 @@ class BlockScaled : public testing::TestWithParam<Case> {};
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
-  return test_name(
-      fmt::format("{} {} {} {}x{}x{} batch {}", name_of(c.a), name_of(c.b), name_of(c.scale), c.m, c.n, c.k, c.batch));
+  return test_name(fmt::format("{} {} {} {} {}x{}x{} batch {}", name_of(c.a), name_of(c.b), name_of(c.scale),
+                               name_of(MatrixLayout{c.a_major, c.b_major}), c.m, c.n, c.k, c.batch));
 }
 
 TEST_P(BlockScaled, EveryOutputIsWithinItsBound) {
@@ -56,17 +63,19 @@ TEST_P(BlockScaled, EveryOutputIsWithinItsBound) {
   const auto device = Device::open("emu:sm100");
   ASSERT_TRUE(device) << device.error().message;
   GemmProblem p{.m = c.m, .n = c.n, .k = c.k, .a = c.a, .b = c.b, .scale = c.scale, .batch = c.batch};
-  p.lda = p.ldb = round_up(c.k, std::int64_t{128});
+  p.a_major = c.a_major, p.b_major = c.b_major;
+  p.lda = row_of(c.a_major, c.m, c.k), p.ldb = row_of(c.b_major, c.n, c.k);
   if (c.halves) p.epilogue = evt::swiglu_halves(evt::acc);
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   if (c.batch > 1) {
-    p.batch_a = p.m * p.lda, p.batch_b = p.n * p.ldb, p.batch_d = p.m * columns;
+    p.batch_a = (c.a_major == Major::k ? p.m : p.k) * p.lda, p.batch_b = (c.b_major == Major::k ? p.n : p.k) * p.ldb;
+    p.batch_d = p.m * columns;
     p.batch_scale_a = scale_bytes(p.m, p.k, scale_vector(p.scale));
     p.batch_scale_b = scale_bytes(p.n, p.k, scale_vector(p.scale));
   }
   operations::Inputs inputs;
   inputs.options.config = {.arch = Arch::sm100, .tile = c.tile, .cluster = {c.pair ? 2 : 0}};
-  inputs.options.config.sm100.pair = c.pair;
+  inputs.options.config.sm100.pair = c.pair, inputs.options.config.sm90.swap_ab = c.swap;
   const auto product = operations::make_operation(p, std::move(inputs));
   const auto ran = run(*product, *device);
   ASSERT_TRUE(ran) << ran.error().message;
@@ -104,6 +113,22 @@ INSTANTIATE_TEST_SUITE_P(Halves, BlockScaled,
                                          Case{e2m1, e2m1, Scale::nv, 300, 64, 80, 1, {}, false, true}),
                          name_of_case);
 
+// Operands of 8 bits in every layout, as a cast by columns leaves them: tails of M, N and K, batches, pairs, swap-AB.
+constexpr Major kK = Major::k, kMn = Major::mn;
+INSTANTIATE_TEST_SUITE_P(
+    Majors, BlockScaled,
+    testing::Values(Case{e4m3, e4m3, Scale::mx, 208, 136, 336, 1, {}, false, false, kMn, kMn},
+                    Case{e5m2, e4m3, Scale::mx, 130, 400, 72, 2, {}, false, false, kK, kMn},
+                    Case{e4m3, e4m3, Scale::mx, 1, 8, 16, 1, {128, 128}, false, false, kK, kMn},
+                    Case{e4m3, e5m2, Scale::mx, 304, 72, 208, 2, {128, 64}, true, false, kMn, kK},
+                    Case{e4m3, e4m3, Scale::mx, 304, 272, 464, 1, {128, 256}, true, false, kMn, kMn},
+                    Case{e4m3, e2m1, Scale::mx, 144, 72, 256, 1, {128, 96}, false, false, kMn, kK},
+                    Case{e2m3, e4m3, Scale::mx, 144, 144, 256, 1, {128, 128}, false, false, kK, kMn},
+                    Case{e4m3, e4m3, Scale::mx, 130, 448, 176, 1, {128, 256}, false, true, kK, kMn},
+                    Case{e4m3, e4m3, Scale::mx, 300, 512, 80, 1, {128, 256}, true, true, kK, kMn},
+                    Case{e4m3, e4m3, Scale::mx, 32, 272, 208, 1, {128, 32}, false, false, kK, kMn, SwapAb::on}),
+    name_of_case);
+
 const std::vector<std::int64_t> kRows = {1, 9, 0, 200, 130, 3};  // of groups
 
 struct GroupedCase {
@@ -115,6 +140,7 @@ struct GroupedCase {
   bool zero_outside = false;
   bool pair = false, halves = false;
   int tile_n = 64;
+  Major b_major = Major::k;
 };
 
 class BlockScaledRows : public testing::TestWithParam<GroupedCase> {};
@@ -134,7 +160,8 @@ TEST_P(BlockScaledRows, EveryOutputIsWithinItsBound) {
   GroupedCheck check{.groups = {.counts = kRows}};
   GroupedProblem& p = check.problem;
   p.n = c.n, p.k = c.k, p.a = c.a, p.b = c.b, p.scale = c.scale, p.encoding = c.encoding;
-  p.lda = p.ldb = round_up(c.k, std::int64_t{128});
+  p.b_major = c.b_major;
+  p.lda = row_of(Major::k, 0, c.k), p.ldb = row_of(c.b_major, c.n, c.k);
   p.zero_outside = c.zero_outside;
   if (c.encoding == GroupEncoding::starts_counts) check.groups.gap = 7;
   if (c.halves) p.epilogue = evt::swiglu_halves(evt::acc);
@@ -168,12 +195,23 @@ INSTANTIATE_TEST_SUITE_P(Formats, BlockScaledRows,
                                          GroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 128, 320, 2}),
                          name_of_groups);
 
+INSTANTIATE_TEST_SUITE_P(NMajorWeights, BlockScaledRows,
+                         testing::Values(GroupedCase{e4m3, e4m3, Scale::mx, GroupEncoding::masked, 144, 336, 1, false,
+                                                     false, false, 128, kMn},
+                                         GroupedCase{e2m1, e4m3, Scale::mx, GroupEncoding::row_ids, 144, 256, 2, true,
+                                                     false, false, 256, kMn},
+                                         GroupedCase{e5m2, e4m3, Scale::mx, GroupEncoding::offsets, 512, 80, 2, false,
+                                                     true, true, 256, kMn}),
+                         name_of_groups);
+
 struct KGroupedCase {
   DType a, b;
   Scale scale;
   GroupEncoding encoding;
   std::int64_t m, n, step;
   bool pair = false, accumulate = false;
+  Major a_major = Major::k, b_major = Major::k;
+  int tile_n = 96;
 };
 
 class BlockScaledK : public testing::TestWithParam<KGroupedCase> {};
@@ -188,12 +226,12 @@ TEST_P(BlockScaledK, EveryOutputIsWithinItsBound) {
   if (c.encoding == GroupEncoding::starts_counts) check.groups.gap = c.step;
   KGroupedProblem& p = check.problem;
   p.m = c.m, p.n = c.n, p.a = c.a, p.b = c.b, p.scale = c.scale, p.encoding = c.encoding;
-  p.a_major = p.b_major = Major::k, p.accumulate = c.accumulate;
-  check.options.config = {.arch = Arch::sm100, .tile = {128, 96}, .cluster = {c.pair ? 2 : 1, 1}};
+  p.a_major = c.a_major, p.b_major = c.b_major, p.accumulate = c.accumulate;
+  check.options.config = {.arch = Arch::sm100, .tile = {128, c.tile_n}, .cluster = {c.pair ? 2 : 1, 1}};
   check.options.config.sm100.pair = c.pair;
   auto groups = operations::lay_out(check);
   ASSERT_TRUE(groups) << groups.error().message;
-  p.lda = p.ldb = p.total_k();
+  p.lda = row_of(p.a_major, p.m, p.total_k()), p.ldb = row_of(p.b_major, p.n, p.total_k());
   operations::Inputs inputs;
   inputs.options = check.options;
   const auto product = operations::make_operation(p, std::move(*groups), std::move(inputs), std::nullopt);
@@ -208,13 +246,17 @@ TEST_P(BlockScaledK, EveryOutputIsWithinItsBound) {
 
 INSTANTIATE_TEST_SUITE_P(
     Formats, BlockScaledK,
-    testing::Values(KGroupedCase{e4m3, e5m2, Scale::mx, GroupEncoding::starts_counts, 300, 200, 128, true},
-                    KGroupedCase{e3m2, e4m3, Scale::mx, GroupEncoding::masked, 64, 64, 128, false, true},
-                    KGroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 136, 128, 256, false, true}),
+    testing::Values(
+        KGroupedCase{e4m3, e5m2, Scale::mx, GroupEncoding::starts_counts, 300, 200, 128, true},
+        KGroupedCase{e3m2, e4m3, Scale::mx, GroupEncoding::masked, 64, 64, 128, false, true},
+        KGroupedCase{e2m1, e2m1, Scale::nv, GroupEncoding::starts_counts, 136, 128, 256, false, true},
+        KGroupedCase{e4m3, e4m3, Scale::mx, GroupEncoding::starts_counts, 304, 272, 128, true, false, kMn, kMn, 256},
+        KGroupedCase{e4m3, e5m2, Scale::mx, GroupEncoding::masked, 144, 72, 128, false, true, kMn, kK},
+        KGroupedCase{e3m2, e4m3, Scale::mx, GroupEncoding::indptr, 64, 144, 128, false, false, kK, kMn, 128}),
     [](const auto& info) {
       const KGroupedCase& c = info.param;
-      return test_name(fmt::format("{} {} {} {} {}x{}", name_of(c.a), name_of(c.b), name_of(c.scale),
-                                   name_of(c.encoding), c.m, c.n));
+      return test_name(fmt::format("{} {} {} {} {} {}x{}", name_of(c.a), name_of(c.b), name_of(c.scale),
+                                   name_of(MatrixLayout{c.a_major, c.b_major}), name_of(c.encoding), c.m, c.n));
     });
 
 TEST(BlockScaledGroups, WhatCannotBeIsRefusedByName) {
@@ -234,6 +276,8 @@ TEST(BlockScaledGroups, WhatCannotBeIsRefusedByName) {
   p = rows, p.scale = Scale::nv;
   EXPECT_EQ(argument(p), "a (type)");
   p = rows, p.b_major = Major::mn;
+  EXPECT_EQ(argument(p), "none");
+  p.b = e2m1;
   EXPECT_EQ(argument(p), "b (layout)");
   p = rows, p.scale_a_row = 1;
   EXPECT_EQ(argument(p), "scale_a_row");
@@ -260,7 +304,11 @@ TEST(BlockScaledGroups, WhatCannotBeIsRefusedByName) {
   KGroupedProblem q = k;
   q.packing = KPacking::per_group;
   EXPECT_EQ(argument(q), "packing");
-  q = k, q.a_major = Major::mn;
+  q = k, q.a_major = q.b_major = Major::mn;
+  EXPECT_EQ(argument(q), "none");
+  q.encoding = GroupEncoding::masked, q.k = 192;  // scales of 128 of K lie together
+  EXPECT_EQ(argument(q), "k");
+  q = k, q.a = e3m2, q.a_major = Major::mn;
   EXPECT_EQ(argument(q), "a (layout)");
   q = k, q.scale_a_group = 512;
   EXPECT_EQ(argument(q), "scale_a_group");

@@ -68,7 +68,7 @@ struct Array {
   std::span<const Tile> tiles;
 };
 constexpr Array kArrays[] = {{kTypeValues, kRecipeValues, kLayoutValues, kTileValues},
-                             {kNarrowTypes, kNarrowRecipes, {kLayoutValues, 1}, kNarrowTiles}};
+                             {kNarrowTypes, kNarrowRecipes, kLayoutValues, kNarrowTiles}};
 
 constexpr int kClusterValues[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}, {2, 4}, {4, 4}};
 constexpr int kAccumulatorValues[] = {0, 1, 2, 4}, kStageValues[] = {0, 2, 4};

@@ -55,6 +55,7 @@ TEST(ScaledDraws, GroupsOfRowsHavePairsTailsAndHalves) {
          return h.problem.scale == Scale::mx && h.problem.a == e2m1 && h.problem.b == e2m1 && h.problem.k % 64 != 0;
        }},
       {"mx of 8 bits with an odd K", [](const HostGrouped& h) { return h.problem.k % 2 == 1; }},
+      {"an N-major B", [](const HostGrouped& h) { return h.problem.b_major == Major::mn; }},
       {"SwiGLU of halves on one CTA", [&](const HostGrouped& h) { return halves(h) && !pair(h); }},
       {"SwiGLU of halves on a pair", [&](const HostGrouped& h) { return halves(h) && pair(h); }},
       {"SwiGLU of halves of masked rows", [&](const HostGrouped& h) { return halves(h) && masked(h); }},
@@ -73,6 +74,11 @@ TEST(ScaledDraws, GroupsOfKHavePairsOfEveryRecipe) {
   Property<HostKGrouped> properties[] = {
       {"a pair with mx", pair(Scale::mx, false)},
       {"a pair with mx that adds to D", pair(Scale::mx, true)},
+      {"an M-major A", [](const HostKGrouped& h) { return h.problem.a_major == Major::mn; }},
+      {"an MN-major operand on a pair",
+       [](const HostKGrouped& h) {
+         return h.config.sm100.pair && (h.problem.a_major == Major::mn || h.problem.b_major == Major::mn);
+       }},
       {"a pair with nv", pair(Scale::nv, false)},
       {"a pair with nv that adds to D", pair(Scale::nv, true)},
       {"a pair in a cluster of 8 or 16",
@@ -80,7 +86,7 @@ TEST(ScaledDraws, GroupsOfKHavePairsOfEveryRecipe) {
       {"a group without K", [](const HostKGrouped& h) {
          return std::any_of(h.ranges.begin(), h.ranges.end(), [](const auto& range) { return range.second == 0; });
        }}};
-  expect_drawn(properties, 160, [](std::uint64_t i) { return scaled_k_grouped(kFirstScaledKGrouped + i); });
+  expect_drawn(properties, 320, [](std::uint64_t i) { return scaled_k_grouped(kFirstScaledKGrouped + i); });
 }
 
 }  // namespace

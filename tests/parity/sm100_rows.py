@@ -44,6 +44,8 @@ def rows():
     yield gemm("bf16 bf16 none bf16", pair, more="--layout tt --d-layout column")
     for layout, config in (("nn", alone), ("tn", pair), ("tt", "tile=128x64x0,cluster=4x1")):
         yield gemm("tf32 tf32 none f32", config, more=f"--layout {layout}")
+    for layout, config in (("nn", "tile=128x128x0,cluster=1x1"), ("tn", "tile=128x256x0,cluster=2x1,pair=1"), ("tt", pair)):
+        yield gemm("e4m3 e5m2 mx bf16", config, more=f"--layout {layout}")
     for config in (alone, "tile=64x128x0"):
         for variant in ("contiguous", "masked"):
             encoding = "masked" if variant == "masked" else "offsets"
@@ -59,6 +61,10 @@ def rows():
                "--epilogue 'swiglu_halves(acc)'")
     yield f"k-grouped --m 264 --n 136 --ks 128,0,300,77 --dtype bf16 --sms 16 --config arch=sm100,{pair}"
     yield f"k-grouped --m 264 --n 136 --ks 128,0,384 --dtype e4m3 --sms 16 --config arch=sm100,{alone}"
+    yield (f"grouped --n 272 --k 400 --rows 3,0,200,129 --dtype e4m3 --scale mx --layout nn --encoding masked "
+           f"--variant masked --sms 16 --config arch=sm100,{alone}")
+    yield ("k-grouped --m 272 --n 304 --ks 128,0,384 --dtype e4m3 --scale mx --layout tn --sms 16 --config "
+           "arch=sm100,tile=128x256x0,cluster=2x1,pair=1")
     for recipe in ("--dtype e4m3 --scale mx", "--dtype e2m1 --scale mx", "--dtype e2m1 --scale nv"):
         for encoding, variant in (("offsets", "contiguous"), ("masked", "masked")):
             yield (f"grouped --n 264 --k 768 --rows 3,0,200,129 {recipe} --encoding {encoding} --variant {variant} "

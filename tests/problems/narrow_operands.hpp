@@ -117,8 +117,11 @@ struct NarrowOperand {
   DType type;
   std::int64_t first, stride, rows;  // the matrix's first element, elements from row to row
   std::int64_t first_scale;          // the matrix's first byte of scales
+  Major major;                       // mn: `stride` elements from k to k
 
-  std::uint8_t code(std::int64_t row, std::int64_t k) const { return code_at(bytes, type, first + row * stride + k); }
+  std::uint8_t code(std::int64_t row, std::int64_t k) const {
+    return code_at(bytes, type, first + (major == Major::k ? row * stride + k : k * stride + row));
+  }
   /// Writes `count` rows from `row` on as instruction `index` along K takes them, 32 bytes each, and their scales.
   /// Elements and scales outside the matrix are zero.
   void gather(const GemmProblem& p, std::int64_t index, std::int64_t row, int count, std::uint8_t* out,

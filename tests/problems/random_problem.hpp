@@ -186,8 +186,8 @@ struct KCut {
 inline void multiply_narrow_span(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0, KSpan span,
                                  emu::MmaMath math, float* sum) {
   const GemmProblem& p = host.problem;
-  const NarrowOperand a{host.a, host.chunks_a, p.a, l * p.batch_a, p.lda, p.m, l * p.batch_scale_a};
-  const NarrowOperand b{host.b, host.chunks_b, p.b, l * p.batch_b, p.ldb, p.n, l * p.batch_scale_b};
+  const NarrowOperand a{host.a, host.chunks_a, p.a, l * p.batch_a, p.lda, p.m, l * p.batch_scale_a, p.a_major};
+  const NarrowOperand b{host.b, host.chunks_b, p.b, l * p.batch_b, p.ldb, p.n, l * p.batch_scale_b, p.b_major};
   std::uint8_t rows_a[64 * 32], rows_b[64 * 32], scales_a[64 * 4], scales_b[64 * 4];
   std::uint32_t cells[64 * 64] = {};
   for (std::int64_t i = span.first * 4; i < span.second * 4; ++i) {  // a stage is four instructions

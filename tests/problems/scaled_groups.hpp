@@ -17,6 +17,13 @@ inline constexpr std::uint64_t kFirstScaledGrouped = 5'950'000;  // groups of ro
 inline constexpr std::uint64_t kFirstScaledKGrouped = 3'000'000;
 inline constexpr std::uint64_t kScaledOfKernel = 10;
 
+/// Draws the major of B. An N-major one takes 128 columns for each CTA that shares it.
+inline void draw_major_of_b(std::mt19937_64& rng, GemmConfig& c) {
+  if (is_packed(c.operands.b) || rng() % 4 == 0) return;
+  c.operands.layout.b = Major::mn;
+  c.tile.n = rng() % 4 == 0 ? 128 : 256;
+}
+
 /// Returns types, recipe, tile and cluster for groups, drawn without regard to faults.
 inline GemmConfig drawn_scaled_config(std::mt19937_64& rng) {
   const auto pick = [&](std::uint64_t count) { return static_cast<int>(rng() % count); };
@@ -67,15 +74,15 @@ inline void fill_scaled_groups(HostGrouped& h, std::mt19937_64& rng, std::int64_
   GroupedProblem& p = h.problem;
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
   p.lda = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
-  p.ldb = round_up(p.k, step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
-  p.stride_b_group = p.n * p.ldb + (pick(3) == 0 ? step : 0);
+  p.ldb = round_up(h.columns_of_b(), step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
+  p.stride_b_group = h.rows_of_b() * p.ldb + (pick(3) == 0 ? step : 0);
   std::vector<std::uint8_t> all;
   fill_matrix(all, rng, p.a, p.total_rows(), p.k, p.lda);
   h.a.assign(all.size(), 0xff);  // NaN outside the groups; types of 4 and 6 bits have none
   for (const auto& [start, count] : h.ranges)
     std::copy_n(all.begin() + bytes_in(p.a, start * p.lda), bytes_in(p.a, count * p.lda),
                 h.a.begin() + bytes_in(p.a, start * p.lda));
-  fill_matrix(h.b, rng, p.b, p.n, p.k, p.ldb, p.groups, p.stride_b_group);
+  fill_matrix(h.b, rng, p.b, h.rows_of_b(), h.columns_of_b(), p.ldb, p.groups, p.stride_b_group);
   const std::int64_t block = chunk_bytes(p.scale, 1, p.k), rows = p.total_rows();
   if (p.k > 0) {
     if (p.encoding == GroupEncoding::masked) p.scale_a_group = chunk_bytes(p.scale, p.rows, p.k) + block * pick(2);
@@ -104,6 +111,7 @@ inline HostGrouped scaled_grouped(std::uint64_t i, const GemmConfig& c, GroupEnc
   p.encoding = encoding;
   h.config = without_operands(c);
   p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale;
+  p.b_major = c.operands.layout.b;
   if (config::pairs_halves(c)) p.epilogue = c.epilogue;
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(8);
   constexpr std::int64_t kGroups[5] = {1, 2, 3, 8, 17};
@@ -127,10 +135,11 @@ inline GroupEncoding scaled_encoding(std::uint64_t i) {
 /// Returns problem `i`, from kFirstScaledGrouped on.
 inline HostGrouped scaled_grouped(std::uint64_t i) {
   const std::mt19937_64 rng(i / kScaledOfKernel * 0x9e3779b97f4a7c15ull + 83);
-  const auto with_halves = [](std::mt19937_64& draws, GemmConfig& c) {
+  const auto with_halves_and_majors = [](std::mt19937_64& draws, GemmConfig& c) {
     c.epilogue = draws() % 3 == 0 ? evt::swiglu_halves(evt::acc) : EpilogueTree();
+    draw_major_of_b(draws, c);
   };
-  const GemmConfig c = scaled_grouped_config(rng, scaled_encoding(i), with_halves);
+  const GemmConfig c = scaled_grouped_config(rng, scaled_encoding(i), with_halves_and_majors);
   return scaled_grouped(i, c, scaled_encoding(i), config::pairs_halves(c) ? config::unit_of_halves(c) : 8);
 }
 
@@ -143,8 +152,11 @@ inline GemmConfig scaled_k_grouped_config(std::uint64_t i) {
   constexpr int kClusters[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {4, 2}, {4, 4}};
   for (;;) {
     GemmConfig c = drawn_scaled_config(rng);
+    if (!is_packed(c.operands.a) && pick(4) != 0) c.operands.layout.a = Major::mn;
+    draw_major_of_b(rng, c);
     const auto& cluster = kClusters[pick(7)];
-    c.cluster = {cluster[0], cluster[1]};
+    c.cluster = {cluster[0], c.operands.layout.a == Major::mn ? 1 : cluster[1]};
+    if (c.operands.layout.b == Major::mn) c.cluster.m = min(c.cluster.m, c.tile.n / 128);
     c.sm100.pair = c.cluster.m % 2 == 0 && pick(3) != 0;
     c.sm90.tile_scheduler = pick(2) == 0 ? TileScheduler::longest_k : TileScheduler::fixed;
     GemmConfig resolved = c;
@@ -163,7 +175,7 @@ inline HostKGrouped scaled_k_grouped(std::uint64_t i) {
   h.config = without_operands(c);
   KGroupedProblem& p = h.problem;
   p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale;
-  p.a_major = p.b_major = Major::k;
+  p.a_major = c.operands.layout.a, p.b_major = c.operands.layout.b;
   p.accumulate = i / kScaledOfKernel % 2 == 1;  // the kernel's epilogue
   p.encoding = GroupEncoding(pick(5));
   p.m = 1 + pick(300), p.n = 8 * (1 + pick(40));
@@ -174,8 +186,8 @@ inline HostKGrouped scaled_k_grouped(std::uint64_t i) {
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(2);
   encode_k_groups(h, rng, counts, granule);
   const std::int64_t step = step_of_rows(operands_of(c));
-  p.lda = p.total_k() + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
-  p.ldb = p.total_k() + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
+  p.lda = round_up(p.a_major == Major::mn ? p.m : p.total_k(), step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
+  p.ldb = round_up(p.b_major == Major::mn ? p.n : p.total_k(), step) + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
   p.ldd = p.n + (pick(3) == 0 ? 8 * (1 + pick(4)) : 0);
   p.stride_d_group = p.m * p.ldd + (pick(3) == 0 ? 8 * pick(9) : 0);
   h.in_place = pick(3) != 0;

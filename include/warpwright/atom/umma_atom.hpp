@@ -90,18 +90,18 @@ struct ScaledKind {
 /// without waiting; with `accumulate` false it starts from zero. Scales are columns of tensor memory: of A 4 for each
 /// chunk of a stage, of B `columns_b`. One thread calls it.
 template <UmmaOperands kOperands, ScaledKind kKind>
-WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<Major::k>& sA, const SharedTile<Major::k>& sB,
-                                arch::TensorAddress scale_a, arch::TensorAddress scale_b, u32 columns_b,
-                                bool accumulate, u32 instructions) {
-  static_assert(kOperands.major_a == Major::k && kOperands.major_b == Major::k);
+WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<kOperands.major_a>& sA,
+                                const SharedTile<kOperands.major_b>& sB, arch::TensorAddress scale_a,
+                                arch::TensorAddress scale_b, u32 columns_b, bool accumulate, u32 instructions) {
   constexpr auto kInstructions = static_cast<u32>(kSwizzleSpan / MachineTraits::kInstructionBytes);
-  constexpr u32 kStep = MachineTraits::kInstructionBytes;
   constexpr arch::InstructionDescriptor kInstruction = arch::sm100::encode({.kind = kKind.kind,
                                                                             .a = mma_format(kOperands.a),
                                                                             .b = mma_format(kOperands.b),
                                                                             .d = arch::MmaResult::f32,
                                                                             .m = kOperands.m,
                                                                             .n = kOperands.n,
+                                                                            .major_a = kOperands.major_a,
+                                                                            .major_b = kOperands.major_b,
                                                                             .scale = kKind.format});
   const auto a = umma_descriptor<kOperands.a>(sA);
   const auto b = umma_descriptor<kOperands.b>(sB);
@@ -110,8 +110,9 @@ WW_DEVICE void umma_gemm_scaled(arch::TensorAddress d, const SharedTile<Major::k
     if (i >= instructions) break;
     const u32 first = i * kKind.scales, chunk = first / kScaleChunkScales, id = first % kScaleChunkScales;
     arch::umma::mma_scaled<kKind.kind, kOperands.group, kKind.scales>(
-        d, a + i * kStep, b + i * kStep, kInstruction.with_scale_ids(id, id), scale_a + chunk * kScaleChunkScales,
-        scale_b + chunk * columns_b, accumulate || i > 0);
+        d, a + i * kUmmaStep<kOperands.a, kOperands.major_a>, b + i * kUmmaStep<kOperands.b, kOperands.major_b>,
+        kInstruction.with_scale_ids(id, id), scale_a + chunk * kScaleChunkScales, scale_b + chunk * columns_b,
+        accumulate || i > 0);
   }
 }
 

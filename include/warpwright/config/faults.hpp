@@ -103,8 +103,6 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
   if (scales_columns(c) && c.tile.m == 128 && c.tile.n > 192)
     return {"tile (n)", "at most 192 columns with 128 rows and 1x128 scales of both operands"};
   if (scales_in_mma(c)) {
-    if (c.operands.layout.a != Major::k || c.operands.layout.b != Major::k)
-      return {"layout", "nt with scales of mx and nv"};
     if (c.operands.scale == Scale::nv && !packs_nibbles(c)) return {"a, b", "e2m1 with scale=nv"};
     if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b))
       return {"a, b", "e4m3, e5m2, e3m2, e2m3 and e2m1 in any mix with scale=mx"};
@@ -126,6 +124,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr ConfigFault fault_of_umma_operands(const GemmConfig& c) {
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
   if (a_from_registers(c)) return {"a_source", "auto or shared on Blackwell"};
+  if (a_mn && bits_of(c.operands.a) < 8)
+    return {"layout", "a K-major A (nt or nn) of 4 or 6 bits: the tensor core reads those types no other way"};
+  if (b_mn && bits_of(c.operands.b) < 8)
+    return {"layout", "a K-major B (nt or tt) of 4 or 6 bits: the tensor core reads those types no other way"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
     return {"tile (m)", "64 rows of an M-major A (128 of FP8, 32 of tf32) for each CTA that shares it"};
   if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)
@@ -307,8 +309,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
 /// The part of fault_of() that all products of groups of rows share: majors and trees.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
   // M-major tokens would let groups start at any column of a box; tokens are row-major everywhere.
-  if (c.operands.layout.a != Major::k || (c.operands.layout.b != Major::k && bits_of(c.operands.b) != 16))
-    return {"layout", "nt for groups of rows, or nn with 16-bit operands"};
+  if (c.operands.layout.a != Major::k || (c.operands.layout.b != Major::k && !takes_n_major_weights(c)))
+    return {"layout", "nt for groups of rows, or nn with weights of 16 bits, on Blackwell with scale=mx of 8 bits too"};
   if (c.operands.batched) return {"batched", "0 for groups of rows"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   // Tiles that share a row or column count each other's arrival, and only the device knows how many there are.

@@ -284,10 +284,14 @@ WW_HOST_DEVICE constexpr int tensor_columns(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr bool groups_k(const GemmConfig& c) { return c.grouping == Grouping::k_groups; }
 /// Returns whether the kernel has groups of rows of A and D.
 WW_HOST_DEVICE constexpr bool groups_rows(const GemmConfig& c) { return c.grouping == Grouping::row_groups; }
+/// Returns whether groups of rows may have an N-major B, the weights.
+WW_HOST_DEVICE constexpr bool takes_n_major_weights(const GemmConfig& c) {
+  return bits_of(c.operands.b) == 16 || (scales_in_mma(c) && bits_of(c.operands.b) == 8);
+}
 /// Returns whether groups of K may begin and end at any row of K. The tensor maps of A and B then end where a group
-/// does. With a K-major operand, groups begin and end at whole blocks of scales instead.
+/// does. With a K-major operand or scales of mx, groups begin and end at whole blocks of scales instead.
 WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
-  return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn;
+  return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn && !scales_in_mma(c);
 }
 
 /// Returns whether every group of K has tensor maps of its own for A and B, made by the launch before the product's.
