@@ -534,8 +534,8 @@ class Fuzzer {
 int main(int argc, char** argv) {
   std::uint64_t calls = 1000, seed = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--calls") == 0) calls = std::strtoull(argv[i + 1], nullptr, 10);
-    if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--calls") == 0) calls = std::strtoull(argv[i + 1], nullptr, 0);
+    if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 0);
   }
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   Fuzzer fuzzer(seed);
