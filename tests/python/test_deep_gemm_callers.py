@@ -200,6 +200,55 @@ def test_sglang_imports_helpers_by_name(deep_gemm):
     assert count_bytes((data, scales), None) == 4 * 256 + 4 * 4 * 2
 
 
+def test_settings_without_effect_are_accepted(deep_gemm):
+    deep_gemm.set_block_size_multiple_of(16)
+    deep_gemm.set_block_size_multiple_of((128, 64))
+    deep_gemm.set_ignore_compile_dims(True)
+    deep_gemm.set_tc_util(80)
+    assert deep_gemm.get_tc_util() == 80
+    deep_gemm.set_tc_util(100)
+    deep_gemm.set_ignore_compile_dims(False)
+
+
+@pytest.mark.parametrize("form", ["nt", "nn"])
+def test_bf16_groups_have_the_arguments_of_fp8_ones(deep_gemm, form):
+    """By position, too: compiled_dims, use_psum_layout, ensure_zero_padding and, of nt, expected_m_for_psum_layout."""
+    a, b = integers((256, 128), 21), integers((2, 72, 128), 22)
+    ends = torch.tensor([100, 200], dtype=torch.int32, device=DEVICE)
+    d, again = (torch.full((256, 72), 9, dtype=torch.bfloat16, device=DEVICE) for _ in range(2))
+    run = getattr(deep_gemm, f"m_grouped_bf16_gemm_{form}_contiguous")
+    given = b if form == "nt" else b.mT.contiguous()
+    run(a, given, d, ends, "nk", True, False, *((100,) if form == "nt" else ()))
+    run(a, given, again, ends, use_psum_layout=True, ensure_zero_padding=True)
+    for rows, group in ((slice(0, 100), 0), (slice(128, 200), 1)):
+        exact = (a[rows].double() @ b[group].double().t()).bfloat16()
+        assert torch.equal(d[rows], exact) and torch.equal(again[rows], exact)
+
+
+def test_sglang_names_sizes_of_k_ks(deep_gemm):
+    ks, m, n = [128, 0, 256], 64, 72
+    sizes = torch.tensor(ks, dtype=torch.int32, device=DEVICE)
+    c = torch.zeros((3, m, n), device=DEVICE)
+    x, y = integers((sum(ks), m), 23), integers((sum(ks), n), 24)
+    d, again = torch.empty_like(c), torch.empty_like(c)
+    deep_gemm.k_grouped_bf16_gemm_tn_contiguous(x, y, d, ks, sizes, c)
+    deep_gemm.k_grouped_bf16_gemm_tn_contiguous(x, y, again, ks=ks, grouped_layout=sizes, c=c)
+    assert torch.equal(d, torch.stack([(p.double().t() @ q.double()).float() for p, q in zip(x.split(ks), y.split(ks))]))
+    assert torch.equal(d, again)
+    a, b = ((integers((rows * sum(ks),), seed, FP8), powers((rows, 3), seed)) for rows, seed in ((m, 25), (n, 26)))
+    deep_gemm.k_grouped_fp8_gemm_nt_contiguous(a, b, d, ks, sizes, c)
+    deep_gemm.k_grouped_fp8_gemm_nt_contiguous(a, b, again, ks=ks, grouped_layout=sizes, c=c, use_padded_sf_layout=False)
+    assert torch.equal(d, again) and d[0].any()
+    for run, left, right in ((deep_gemm.k_grouped_bf16_gemm_tn_contiguous, x, y),
+                             (deep_gemm.k_grouped_fp8_gemm_nt_contiguous, a, b)):
+        with pytest.raises(TypeError, match="ks_cpu and ks"):
+            run(left, right, d, ks, sizes, c, ks=ks)
+        with pytest.raises(TypeError, match="grouped_layout"):
+            run(left, right, d, ks=ks, c=c)
+    with pytest.raises(NotImplementedError, match="use_padded_sf_layout"):
+        deep_gemm.k_grouped_fp8_gemm_nt_contiguous(a, b, d, ks, sizes, c, use_padded_sf_layout=True)
+
+
 def test_torchao_trains_experts(deep_gemm):
     assert all(hasattr(deep_gemm, name) for name in ("m_grouped_fp8_gemm_nt_contiguous",
                                                      "k_grouped_fp8_gemm_nt_contiguous"))

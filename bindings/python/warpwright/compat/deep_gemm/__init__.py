@@ -20,7 +20,7 @@ from ._products import (bf16_gemm_nn, bf16_gemm_nt, bf16_gemm_tn, bf16_gemm_tt, 
                         m_grouped_bf16_gemm_nt_masked, m_grouped_fp8_gemm_nn_contiguous,
                         m_grouped_fp8_gemm_nt_contiguous, m_grouped_fp8_gemm_nt_masked)
 from ._state import (call_counts, get_compile_mode, get_mk_alignment_for_contiguous_layout, get_num_sms, get_pdl,
-                     get_tc_util, get_theoretical_mk_alignment_for_contiguous_layout, set_block_size_multiple,
+                     get_tc_util, get_theoretical_mk_alignment_for_contiguous_layout, set_block_size_multiple_of,
                      set_compile_mode, set_ignore_compile_dims, set_mk_alignment_for_contiguous_layout, set_num_sms,
                      set_pdl, set_tc_util)
 

@@ -213,9 +213,10 @@ def m_grouped_fp8_gemm_nt_masked(
 
 def m_grouped_bf16_gemm_nt_contiguous(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, grouped_layout: torch.Tensor,
                                       compiled_dims: str = "nk", use_psum_layout: bool = False,
+                                      ensure_zero_padding: bool = True,
                                       expected_m_for_psum_layout: Optional[int] = None, epilogue: Any = None) -> None:
     """The bf16 form; b [G, N, K] may be a transposed view."""
-    del compiled_dims, expected_m_for_psum_layout
+    del compiled_dims, ensure_zero_padding, expected_m_for_psum_layout
     _refuse_epilogue(epilogue)
     if _empty(d):
         return
@@ -240,6 +241,13 @@ def m_grouped_bf16_gemm_nt_masked(a: torch.Tensor, b: torch.Tensor, d: torch.Ten
           expected_sizes=_likely_rows(expected_m, a))
 
 
+def _sizes_of_k(ks_cpu: Optional[Sequence[int]], ks: Optional[Sequence[int]]) -> Optional[Sequence[int]]:
+    """The list on the host by DeepGEMM's name, ks_cpu, or by SGLang's, ks."""
+    if ks_cpu is not None and ks is not None:
+        raise TypeError("ks: expected one list of sizes, got ks_cpu and ks")
+    return ks if ks_cpu is None else ks_cpu
+
+
 def _k_groups(ks_cpu: Optional[Sequence[int]], grouped_layout: torch.Tensor, use_psum_layout: bool) -> Dict[str, Any]:
     """Ends of groups along K on the device. The list on the host is checked, and not read by the product."""
     if use_psum_layout:
@@ -260,14 +268,21 @@ def _k_grouped(name: str, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, c: 
     _call(name, "k_grouped_gemm", a, b, out=d, c=c, **groups, **given)
 
 
-def k_grouped_fp8_gemm_nt_contiguous(a: Pair, b: Pair, d: torch.Tensor, ks_cpu: Optional[Sequence[int]],
-                                     grouped_layout: torch.Tensor, c: Optional[torch.Tensor] = None,
+def k_grouped_fp8_gemm_nt_contiguous(a: Pair, b: Pair, d: torch.Tensor, ks_cpu: Optional[Sequence[int]] = None,
+                                     grouped_layout: Optional[torch.Tensor] = None, c: Optional[torch.Tensor] = None,
                                      recipe: Sequence[int] = (1, 1, 128), compiled_dims: str = "mn",
-                                     use_psum_layout: bool = False) -> None:
+                                     use_psum_layout: bool = False, use_padded_sf_layout: bool = False, *,
+                                     ks: Optional[Sequence[int]] = None) -> None:
     """d[g] [M, N] = c[g] + a_g [M, K_g] b_g [N, K_g]^T in float32. The data of a and b are flat: the matrices of the
     groups one after another, each K-major by itself. Scales are (M, sum of K_g / 128) and (N, ...). grouped_layout
-    (int32, on the device) has the K_g, multiples of 128, or their running ends with use_psum_layout."""
+    (int32, on the device) has the K_g, multiples of 128, or their running ends with use_psum_layout. ks is SGLang's name
+    of ks_cpu."""
     del compiled_dims
+    ks_cpu = _sizes_of_k(ks_cpu, ks)
+    if use_padded_sf_layout:
+        raise NotImplementedError("use_padded_sf_layout: expected False, got True")
+    if grouped_layout is None:
+        raise TypeError("grouped_layout: expected int32 sizes of the groups, got None")
     (x, sfa), (w, sfb) = _pair("a", a), _pair("b", b)
     if tuple(recipe) != (1, 1, 128):
         raise NotImplementedError(f"recipe: expected (1, 1, 128), got {tuple(recipe)}")
@@ -285,11 +300,15 @@ def k_grouped_fp8_gemm_nt_contiguous(a: Pair, b: Pair, d: torch.Tensor, ks_cpu: 
 
 
 def k_grouped_bf16_gemm_tn_contiguous(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor,
-                                      ks_cpu: Optional[Sequence[int]], grouped_layout: torch.Tensor,
+                                      ks_cpu: Optional[Sequence[int]] = None,
+                                      grouped_layout: Optional[torch.Tensor] = None,
                                       c: Optional[torch.Tensor] = None, compiled_dims: str = "mn",
-                                      use_psum_layout: bool = False) -> None:
+                                      use_psum_layout: bool = False, *, ks: Optional[Sequence[int]] = None) -> None:
     """d[g] [M, N] = c[g] + a_g^T b_g in float32 for a [sum of K_g, M], b [sum of K_g, N] in bf16."""
     del compiled_dims
+    ks_cpu = _sizes_of_k(ks_cpu, ks)
+    if grouped_layout is None:
+        raise TypeError("grouped_layout: expected int32 sizes of the groups, got None")
     _k_grouped("k_grouped_bf16_gemm_tn_contiguous", a.t(), b.t(), d, c,
                _k_groups(ks_cpu, grouped_layout, use_psum_layout))
 

@@ -20,7 +20,7 @@ class _Settings:
     compile_mode: int = 0
     mk_alignment: int = _MK_ALIGNMENT
     ignore_compile_dims: bool = False
-    block_size_multiple: Any = None
+    block_size_multiple_of: Any = None
 
 
 settings = _Settings()
@@ -75,9 +75,9 @@ def set_ignore_compile_dims(value: bool) -> None:
     settings.ignore_compile_dims = bool(value)
 
 
-def set_block_size_multiple(value: Any) -> None:
-    """Accepted, and has no effect."""
-    settings.block_size_multiple = value
+def set_block_size_multiple_of(value: Any) -> None:
+    """Accepted, and has no effect: tiles are chosen by the model alone."""
+    settings.block_size_multiple_of = value
 
 
 def set_mk_alignment_for_contiguous_layout(value: int) -> None:
