@@ -147,8 +147,17 @@ def test_options(a, b):
     refused("no_shrink", warpwright.check, warpwright.GemmProblem(m=8, n=8, k=128), no_shrink="off")
     refused("device", warpwright.gemm, a, b, device="cuda:0")
     refused("device", warpwright.gemm, a, b, device=4)
+    refused("min_amax", warpwright.quantize_1x128, a.astype(np.float32), min_amax=-1)
     refused("", warpwright.Device, "emu:sm10000")
     refused("schedule", warpwright.Device, "emu:sm90", schedule="later")
+
+
+@pytest.mark.parametrize("argument, text", [("config", "tile=64x64x128"), ("epilogue", "acc"), ("scale", "none"),
+                                            ("device", "emu:sm90")])
+def test_texts_end_where_they_end(a, b, argument, text):
+    """What follows a null character must not be ignored."""
+    warpwright.gemm(a, b, **{argument: text})
+    refused(argument, warpwright.gemm, a, b, **{argument: text + "\0and more"})
 
 
 def test_groups(rng, a, b):

@@ -77,6 +77,21 @@ def test_scales(rng, scale, batch, batched_scales):
     same(warpwright.gemm(a, b, scale_a=sa, scale_b=sb, scale=scale, out_dtype="f32"), product(a, b, scale, sa, sb))
 
 
+@pytest.mark.parametrize("scale", ["block", "block-1d"])
+@pytest.mark.parametrize("outer", [(), (2,)])
+def test_no_k_has_scales_without_elements(rng, scale, outer):
+    a, b = integers(rng, (*outer, 24, 0), E4M3), integers(rng, (*outer, 136, 0), E4M3)
+    none = np.ones((24, 0), np.float32), np.ones((2 if scale == "block" else 136, 0), np.float32)
+    out = np.full((*outer, 24, 136), 7, np.float32)
+    warpwright.gemm(a, b, out=out, scale=scale, scale_a=none[0], scale_b=none[1])
+    assert (out == 0).all()
+
+
+def test_a_batch_of_no_products(rng):
+    assert warpwright.gemm(integers(rng, (0, 24, 64), BF16), integers(rng, (16, 64), BF16)).shape == (0, 24, 16)
+    assert warpwright.gemm(integers(rng, (0, 24, 64), BF16), integers(rng, (0, 16, 64), BF16)).shape == (0, 24, 16)
+
+
 def test_scales_by_any_strides(rng):
     a, b = integers(rng, (48, 256), E4M3), integers(rng, (256, 256), E4M3)
     sa, sb = powers(rng, (48, 2)), powers(rng, (2, 2))

@@ -204,3 +204,19 @@ def test_masked_groups_whose_scales_are_apart(rng, variant, layout, scale):
     for g, count in enumerate(masked):
         want[g, :count] = product(a[g, :count], b[g], scale, sa[g, :count] if scale == "block" else sa[g, :count, 0], sb[g])
     same(out, want)
+
+
+def test_no_groups(rng):
+    """Whatever the strides of operands that have no elements."""
+    none = np.zeros(0, np.int32)
+    assert warpwright.grouped_gemm(np.zeros((0, 24, 64), BF16), np.zeros((0, 16, 64), BF16), masked=none).shape == (0, 24, 16)
+    a, b = transposed(integers(rng, (24, 64), BF16)), transposed(integers(rng, (16, 64), BF16))
+    assert warpwright.k_grouped_gemm(a, b, offsets=none).shape == (0, 24, 16)
+
+
+def test_groups_without_k_have_scales_without_elements(rng):
+    a, b = np.zeros((24, 0), E4M3), np.zeros((2, 136, 0), E4M3)
+    out = np.full((24, 136), 7, np.float32)
+    warpwright.grouped_gemm(a, b, offsets=np.array([5, 24], np.int32), out=out, scale="block",
+                            scale_a=np.ones((24, 0), np.float32), scale_b=np.ones((2, 2, 0), np.float32))
+    assert (out == 0).all()

@@ -189,9 +189,11 @@ bool place_named(const char* name, Place& place) {
 }
 
 const char* device_name(PyObject* given) {
-  const char* const name = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, nullptr) : nullptr;
-  if (name == nullptr) PyErr_Clear(), invalid("device", "a warpwright.Device or the name of one", repr(given));
-  return name;
+  Py_ssize_t size = 0;
+  const char* const name = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : nullptr;
+  if (name != nullptr && std::strlen(name) == static_cast<std::size_t>(size)) return name;
+  PyErr_Clear(), invalid("device", "a warpwright.Device or the name of one", repr(given));
+  return nullptr;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // Matrices, element types, options and outputs of a call.
 #include "operands.hpp"
 
+#include <cstring>
+
 #include "device.hpp"
 #include "errors.hpp"
 
@@ -93,7 +95,7 @@ std::int64_t only_stride(Argument argument, const Tensor& tensor, std::int64_t e
 bool layout_of(Argument argument, const Tensor& tensor, Layout& layout) {
   const std::int64_t rows = tensor.shape[tensor.rank - 2], columns = tensor.shape[tensor.rank - 1];
   const std::int64_t row = tensor.stride[tensor.rank - 2], column = tensor.stride[tensor.rank - 1];
-  if (rows == 0 || columns == 0) return layout = {}, true;  // frameworks disagree about the strides of nothing
+  if (tensor.elements() == 0) return layout = {}, true;  // frameworks disagree about the strides of nothing
   if (columns <= 1 && rows > 1 && row == 1 && bytes_of(tensor.type) > 1)
     return layout = {true, only_stride(argument, tensor, rows)}, true;
   if (columns <= 1 || column == 1) {
@@ -148,9 +150,12 @@ bool intern_text(Argument argument, PyObject* object, Ref& text, const char*& by
   Py_INCREF(object);
   PyUnicode_InternInPlace(&object);
   text = Ref(object);
-  bytes = PyUnicode_AsUTF8AndSize(object, nullptr);
+  Py_ssize_t size = 0;
+  bytes = PyUnicode_AsUTF8AndSize(object, &size);
   if (bytes == nullptr) return PyErr_Clear(), invalid(name_of(argument), "a text in Unicode", "one with surrogates");
-  return true;
+  // The library would read the text up to the null character and ignore the rest.
+  return std::strlen(bytes) == static_cast<std::size_t>(size) ||
+         invalid(name_of(argument), "a text without null characters", repr(object));
 }
 
 bool read_options(Work& work) {

@@ -188,7 +188,8 @@ bool read_min_amax(Cast& cast, double& to) {
   if (object == nullptr) return true;
   const double least = PyFloat_AsDouble(object);
   if (least == -1 && PyErr_Occurred()) return PyErr_Clear(), invalid("min_amax", "a number", repr(object));
-  to = least > 0 ? least : least <= 0 ? -1.0 : least;  // NaN is refused by the library
+  if (least < 0) return invalid("min_amax", "a finite number of at least 0", repr(object));
+  to = least == 0 ? -1.0 : least;  // NaN is refused by the library
   return true;
 }
 

@@ -26,6 +26,7 @@ struct Outer {
 
 /// Strides of a matrix of scales, where an extent of 1 has a stride that fits the other one.
 bool strides_of(std::int64_t row, std::int64_t column, Extents e, ScaleStrides& strides) {
+  if (e.rows == 0 || e.columns == 0) return true;  // packed, because frameworks disagree about the strides of nothing
   if (e.columns <= 1) column = e.rows > 1 && row == 1 ? e.rows : 1;
   if (e.rows <= 1) row = column == 1 ? (e.columns > 0 ? e.columns : 1) : 1;
   if (row == 0 && column == 0) return false;  // the library reads two zeros as "packed"
