@@ -100,9 +100,13 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
 }
 
 WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
-  const bool every_stage = c.sm90.stages == 0;
+  const bool every_stage = c.sm90.stages == 0, every_register = c.sm90.producer_registers == 0;
   if (c.sm90.tile_scheduler == TileScheduler::automatic) c.sm90.tile_scheduler = TileScheduler::fixed;
   c = resolve(c);
+  // A tree that quantises 128 sums a thread needs more registers than the usual producer leaves.
+  if (every_register && moves_registers(c.sm90) && stages_of(c.epilogue).quantise != EpilogueOp::none &&
+      mma_blocks_of(c) * c.tile.n >= 256)
+    c.sm90.producer_registers = machine_of(c).quantising_producer_registers;
   if (every_stage)
     while (c.sm90.stages > 1 && raster_shared_plan(c).total > machine_of(c).shared_bytes()) --c.sm90.stages;
   return c;

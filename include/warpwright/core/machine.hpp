@@ -69,6 +69,7 @@ struct MachineTraits {
   int fewest_registers = 24;               // of a thread, by setmaxnreg
   int most_registers = 256;                // of a thread as allocated; it can name one fewer
   int producer_registers = 0;              // of a producer thread, unless the config says otherwise
+  int quantising_producer_registers = 0;   // the same beside consumers that quantise 128 sums a thread
   int most_producer_registers = 0;         // that a config may ask for
   int accumulator_registers = 0;           // of a consumer thread, beside addresses and scales
   int accumulator_registers_of_three = 0;  // the same with three consumer warpgroups
@@ -116,7 +117,7 @@ struct Sm90 : MachineTraits {
     name = "sm90", target = "sm_90a", emulated_device = "emu:sm90", capability = 90, family = "Hopper";
     measured = true;
     most_sms = 132;  // of an H200
-    producer_registers = 56, most_producer_registers = 120;
+    producer_registers = 56, quantising_producer_registers = 40, most_producer_registers = 120;
     accumulator_registers = 192, accumulator_registers_of_three = 128;
     // One wgmma names its whole accumulator, and with three its thread starts with 128 registers.
     accumulator_columns_of_three = 200;
@@ -131,7 +132,7 @@ struct Sm100 : MachineTraits {
   WW_HOST_DEVICE constexpr Sm100() {
     name = "sm100", target = "sm_100a", emulated_device = "emu:sm100", capability = 100, family = "Blackwell";
     most_sms = 148;  // of a B200
-    producer_registers = 56, most_producer_registers = 120;
+    producer_registers = quantising_producer_registers = 56, most_producer_registers = 120;
     accumulator_registers = 192;
     tensor_columns = 512, tensor_lanes = 128;
     mma_threads = 1;
