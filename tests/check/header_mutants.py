@@ -180,9 +180,9 @@ MUTANTS = [  # name, header, old, new, rules
      "    if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);\n", "",
      "uninitialised-read data-race arrival-underflow deadlock"),
     ("kernels before are not waited for", "kernel/skeleton.hpp",
-     "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
+     "    arch::pdl::wait();  // global memory is left alone before this line, or the same in begin()\n", "", "early-access"),
     ("multistage: kernels before are not waited for", "kernel/multistage_gemm.hpp",
-     "    Skeleton<MultistageGemm>::set_up(params, shared);\n",
+     "    Skeleton<MultistageGemm>::set_up(params, shared, source);\n",
      "    if (arch::thread_index() == 0) initialize(params, shared);\n"
      "    pipeline::make_barriers_visible<Mainloop::kCluster>();\n    arch::pdl::launch_dependents();\n", "early-access"),
 ]
@@ -231,9 +231,9 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: the producer takes tiles like a warp", "scheduler/item_ring.hpp",
      "    else pipeline_.consumer_release_alone();\n", "    else pipeline_.consumer_release();\n", "divergent-call deadlock"),
     ("grouped: kernels before are not waited for", "kernel/skeleton.hpp",
-     "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
+     "    arch::pdl::wait();  // global memory is left alone before this line, or the same in begin()\n", "", "early-access"),
     ("grouped: maps used before their update has ended", "kernel/skeleton.hpp",
-     "    arch::pdl::wait();  // global memory is left alone before this line\n",
+     "    arch::pdl::wait();  // global memory is left alone before this line, or the same in begin()\n",
      "    if constexpr (!requires(typename Kernel::Tile tile) { tile.row_of_group; }) arch::pdl::wait();\n",
      "early-access"),
     ("grouped: maps changed before kernels before have ended", "kernel/descriptor_update.hpp",
@@ -241,6 +241,10 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: sizes read before kernels before have ended", "scheduler/ragged_source.hpp",
      "      arch::pdl::wait();\n      loaded_ =", "      loaded_ =",
      "early-access"),
+    ("grouped: sizes of token tiles read before kernels before have ended", "scheduler/raster_groups.hpp",
+     "      arch::pdl::wait();\n      loaded_ =", "      loaded_ =", "early-access"),
+    ("grouped: token tiles announced before all lanes have listed theirs", "scheduler/raster_groups.hpp",
+     "      arch::warp::sync();\n", "", "data-race"),
     # If the first warp lists the groups, or another prefetches weights, its wait and the barrier after it suffice; with
     # many groups and several CTAs per SM no other wait is left.
     ("grouped: kernels before are waited for by one warp", "kernel/ragged_gemm.hpp",

@@ -18,7 +18,7 @@ namespace ww::scheduler {
 namespace {
 
 constexpr int kReaders = 4;  // warps 0 and 1 read by one thread each, warps 2 and 4 by all
-constexpr u32 kThreads = 160, kServiceWarp = 3;
+constexpr u32 kThreads = 160;
 
 struct Visit {
   u32 times = 0, cta = 0, turn = 0;  // of one reader at one tile

@@ -37,7 +37,7 @@ struct MultistageGemm : Skeleton<MultistageGemm<kConfig, kRelease>> {
     const int warpgroup = static_cast<int>(arch::warp::uniform(arch::warpgroup_index()));
     arch::role("consumer", warpgroup);
     const Source source(params, shared);
-    Skeleton<MultistageGemm>::set_up(params, shared);
+    Skeleton<MultistageGemm>::set_up(params, shared, source);
 
     typename Mainloop::Ring ring(shared + kShared.barriers);
     const typename Epilogue::Buffer buffer(warpgroup);

@@ -32,7 +32,7 @@ struct MultiplierOf<Mainloop> {
 };
 
 template <class Kernel> struct Skeleton {
-  static constexpr u32 kMultiplierWarp = 1, kServiceWarp = 3;
+  static constexpr u32 kMultiplierWarp = 1;
 
   /// A kernel of one producer warpgroup and consumer warpgroups.
   template <class Params> WW_DEVICE static void run(const Params& params) {
@@ -42,7 +42,7 @@ template <class Kernel> struct Skeleton {
     const arch::SharedAddress shared = arch::dynamic_shared();
     Source source(params, shared);
     if constexpr (requires { Kernel::begin(params, shared, source); }) Kernel::begin(params, shared, source);
-    else set_up(params, shared);
+    else set_up(params, shared, source);
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
     source.prepare();
     if (warpgroup == 0) {
@@ -58,12 +58,14 @@ template <class Kernel> struct Skeleton {
 
  protected:
   /// Initialises barriers, shows them to the cluster and waits for the preceding launch. All threads call it.
-  template <class Params> WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared) {
+  template <class Params, class Source>
+  WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared, Source& source) {
     if (arch::thread_index() == 0) Kernel::initialize(params, shared);
+    source.begin();
     pipeline::make_barriers_visible<Kernel::Mainloop::kCluster>();
     if constexpr (has_multiplier()) Kernel::Mainloop::allocate(shared, kMultiplierWarp);
     arch::pdl::launch_dependents();
-    arch::pdl::wait();  // global memory is left alone before this line
+    arch::pdl::wait();  // global memory is left alone before this line, or the same in begin()
   }
 
   /// The end of a kernel: peers may still multicast to, or arrive at, this CTA's shared memory. All threads call it,
@@ -91,7 +93,7 @@ template <class Kernel> struct Skeleton {
       multiply(shared, source);
     } else if (warp >= first_scale_warp() && warp < first_scale_warp() + Kernel::Mainloop::kScaleWarps) {
       load_scales(params, shared, source, warp - first_scale_warp());
-    } else if (warp == kServiceWarp) {
+    } else if (warp == scheduler::kServiceWarp) {
       if constexpr (Source::kServes) source.serve();
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned

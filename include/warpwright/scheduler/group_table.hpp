@@ -4,8 +4,9 @@
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the preceding groups
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say. CTA 0 reports
 // cuts once, in the status word. Sizes must not change during the kernel.
-// All of this runs before the first load of a launch. So a thread's loads about its groups are issued together, and no
-// other loop over groups is unrolled, because this code is not in the instruction cache.
+// All of this runs before the first load of a launch. So a thread's loads about its groups are issued together. A warp
+// that builds the table alone keeps the values of its few groups in registers; no other loop over groups is unrolled,
+// because this code is not in the instruction cache.
 #pragma once
 
 #include "warpwright/arch/common/block_scan.hpp"
@@ -38,6 +39,9 @@ template <int kThreads> class GroupTable {
   struct Batch {
     Words words[kBatch];
   };
+  /// Up to so many groups, one warp builds tables faster than all warps: it needs no barrier, and each lane loads the
+  /// sizes of its groups together.
+  static constexpr int kWarpGroups = kBatch * static_cast<int>(arch::kWarpSize);
 
   /// Builds the table. All threads of the CTA call it; it ends with a barrier. `scratch` has
   /// arch::cta::scan_bytes(kThreads).
@@ -60,7 +64,27 @@ template <int kThreads> class GroupTable {
   /// Builds the table in one warp, without the others; the caller's warp::sync() makes it visible. A lane owns the
   /// groups from its first_group<kWarpSize>() on.
   WW_DEVICE void build_in_warp(const GroupSizes& sizes, const Batch& loaded) const {
-    build_by<arch::kWarpSize>(sizes, arch::lane_index(), loaded, {});
+    const u32 lane = arch::lane_index();
+    const int each = ceil_div(sizes.groups, static_cast<int>(arch::kWarpSize));
+    const int first = first_group<arch::kWarpSize>(sizes, lane), last = first_group<arch::kWarpSize>(sizes, lane + 1);
+    u32 status = 0, end = 0;
+    Span spans[kBatch];
+    WW_UNROLL
+    for (int i = 0; i < kBatch; ++i) {
+      if (i >= each) break;  // in all lanes
+      const int g = first + i;
+      if (g >= last) continue;
+      const Words words = sizes.encoding == GroupEncoding::row_ids ? at(g) : loaded.words[i];
+      spans[i] = cut(raw(sizes, g, words, status), sizes, g, status);
+      end = max(end, end_of(spans[i]));
+    }
+    u32 taken = arch::cta::exclusive_max<arch::kWarpSize>(end, lane, {}).before;
+    WW_UNROLL
+    for (int i = 0; i < kBatch; ++i) {
+      if (i >= each) break;
+      if (first + i < last) put_rest(sizes, first + i, spans[i], taken, status);
+    }
+    report(sizes, status);
   }
 
   /// Returns the first of the consecutive groups of participant `rank` of kCount; they end where the next participant's
@@ -82,23 +106,33 @@ template <int kThreads> class GroupTable {
   static constexpr u32 kNoRow = 0x7fffffff;
 
   template <u32 kCount> WW_DEVICE static Batch load_first(const GroupSizes& sizes, u32 rank) {
-    return load_batch(sizes, first_group<kCount>(sizes, rank), first_group<kCount>(sizes, rank + 1));
+    return load_batch(sizes, first_group<kCount>(sizes, rank), ceil_div(sizes.groups, static_cast<int>(kCount)));
   }
-  WW_DEVICE static Batch load_batch(const GroupSizes& sizes, int from, int last) {
-    Batch batch;
+  /// Loads the values about `count` groups from `from` on. Addresses depend on the encoding, not on the group, and a
+  /// thread without a group loads what is there of the last one: no branch stands between the loads.
+  WW_DEVICE static Batch load_batch(const GroupSizes& sizes, int from, int count) {
+    Batch batch{};
+    if (sizes.encoding == GroupEncoding::row_ids) return batch;  // the table has them
+    const bool offsets = sizes.encoding == GroupEncoding::offsets;
+    const i32* const second = (sizes.encoding == GroupEncoding::starts_counts ? sizes.sizes2 : sizes.sizes) +
+                              (sizes.encoding == GroupEncoding::indptr ? 1 : 0);
+    const i32* const first = sizes.sizes - (offsets ? 1 : 0);
     WW_UNROLL
-    for (int i = 0; i < kBatch; ++i) batch.words[i] = from + i < last ? load_words(sizes, from + i) : Words{0, 0};
+    for (int i = 0; i < kBatch; ++i) {
+      if (i >= count) break;
+      const int g = min(from + i, sizes.groups - 1);
+      batch.words[i] = {load(first + max(g, offsets ? 1 : 0)), load(second + g)};
+    }
     return batch;
   }
 
-  /// Builds the table from load_first()'s values with kCount threads, of which this one is `rank`. A single warp needs
-  /// no barrier.
+  /// Builds the table from load_first()'s values with kCount threads, of which this one is `rank`.
   template <u32 kCount>
   WW_DEVICE void build_by(const GroupSizes& sizes, u32 rank, Batch batch, arch::SharedAddress scratch) const {
     const int first = first_group<kCount>(sizes, rank), last = first_group<kCount>(sizes, rank + 1);
     WW_NO_UNROLL
     for (int from = first; from < last && sizes.encoding != GroupEncoding::row_ids; from += kBatch) {
-      if (from != first) batch = load_batch(sizes, from, last);
+      if (from != first) batch = load_batch(sizes, from, last - from);
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i)
         if (from + i < last) put(from + i, {batch.words[i].first, batch.words[i].second});  // raw values, for now
@@ -106,23 +140,30 @@ template <int kThreads> class GroupTable {
     u32 status = 0, end_here = 0;
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
-      const Span span = whole(cut(raw(sizes, at(g), status), sizes, g, status), sizes.granularity, status);
+      const Span span = whole(cut(raw(sizes, g, at(g), status), sizes, g, status), sizes.granularity, status);
       put(g, span);  // {start, end} for now
-      if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
+      end_here = max(end_here, end_of(span));
     }
-    i32 taken = static_cast<i32>(arch::cta::exclusive_max<kCount>(end_here, rank, scratch).before);
+    u32 taken = arch::cta::exclusive_max<kCount>(end_here, rank, scratch).before;
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
       const Words found = at(g);
-      Span span = {found.first, found.second};
-      if (may_overlap(sizes.encoding) && span.end > span.start && span.start < taken) {
-        status |= GroupStatus::overlap;
-        span.start = min(taken, span.end);
-      }
-      if (span.end > span.start) taken = max(taken, span.end);
-      put(g, {span.start, max(span.end - span.start, 0)});
+      put_rest(sizes, g, {found.first, found.second}, taken, status);
     }
     report(sizes, status);
+  }
+
+  /// Returns the end of a span, or 0 if it is empty.
+  WW_DEVICE static u32 end_of(Span span) { return span.end > span.start ? static_cast<u32>(span.end) : 0; }
+  /// Puts what is left of a group's span behind `taken`, the largest end of the groups before it, and advances `taken`.
+  WW_DEVICE void put_rest(const GroupSizes& sizes, int g, Span span, u32& taken, u32& status) const {
+    const i32 free = static_cast<i32>(taken);
+    if (may_overlap(sizes.encoding) && span.end > span.start && span.start < free) {
+      status |= GroupStatus::overlap;
+      span.start = min(free, span.end);
+    }
+    taken = max(taken, end_of(span));
+    put(g, {span.start, max(span.end - span.start, 0)});
   }
 
   WW_DEVICE static void report(const GroupSizes& sizes, u32 status) {
@@ -142,25 +183,15 @@ template <int kThreads> class GroupTable {
 
   WW_DEVICE static i32 load(const i32* p) { return static_cast<i32>(arch::global::load(p)); }
 
-  /// Loads the values in memory about group g.
-  WW_DEVICE static Words load_words(const GroupSizes& sizes, int g) {
-    if (sizes.encoding == GroupEncoding::row_ids) return {0, 0};  // the table has them
-    const bool offsets = sizes.encoding == GroupEncoding::offsets, masked = sizes.encoding == GroupEncoding::masked;
-    const i32* const second = (sizes.encoding == GroupEncoding::starts_counts ? sizes.sizes2 : sizes.sizes) + g +
-                              (sizes.encoding == GroupEncoding::indptr ? 1 : 0);
-    const i32* const first = sizes.sizes + g - (offsets ? 1 : 0);
-    return {masked ? g * sizes.alignment : offsets && g == 0 ? 0 : load(first), load(second)};
-  }
-
   /// Returns what the encoding says about a group, and reports the faults that only the raw values show.
-  WW_DEVICE static Span raw(const GroupSizes& sizes, Words words, u32& status) {
+  WW_DEVICE static Span raw(const GroupSizes& sizes, int g, Words words, u32& status) {
     if (sizes.encoding == GroupEncoding::offsets) {
-      const i32 end = words.second;
-      if (end < words.first) status |= GroupStatus::overlap;
+      const i32 end = words.second, begin = g == 0 ? 0 : words.first;
+      if (end < begin) status |= GroupStatus::overlap;
       // 32-bit unsigned arithmetic suffices for the sum of both; a 64-bit division would be a function call on every
       // tile's critical path.
       const u32 step = static_cast<u32>(sizes.alignment);
-      u32 start = static_cast<u32>(max(words.first, 0));
+      u32 start = static_cast<u32>(max(begin, 0));
       if (step != 1) start = (start + step - 1) / step * step;
       return {static_cast<i32>(min(start, static_cast<u32>(max(end, sizes.rows)))), end};
     }
@@ -172,7 +203,8 @@ template <int kThreads> class GroupTable {
       return static_cast<u32>(words.first) == kNoRow ? Span{0, 0} : Span{words.first, words.second};
     }
     if (words.second < 0) status |= GroupStatus::overlap;
-    return {words.first, static_cast<i32>(min<i64>(i64{words.first} + max(words.second, 0), 0x7fffffff))};
+    const i32 start = sizes.encoding == GroupEncoding::masked ? g * sizes.alignment : words.first;
+    return {start, static_cast<i32>(min<i64>(i64{start} + max(words.second, 0), 0x7fffffff))};
   }
 
   WW_DEVICE static Span cut(Span span, const GroupSizes& sizes, int g, u32& status) {

@@ -40,8 +40,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
         tiles_n_(tiles_n) {}
 
   using Table = GroupTable<kThreads>;
-  static constexpr int kWarpGroups = 128;  // up to so many, one warp lists faster than all warps
-  static_assert(kWarpGroups <= Table::kBatch * static_cast<int>(arch::kWarpSize), "a lane loads its groups together");
+  static constexpr int kWarpGroups = Table::kWarpGroups;
 
   WW_DEVICE u32 items() const { return items_; }
 

@@ -10,10 +10,12 @@
 //   then, of which the last may have no rows.
 // CTAs do not communicate. In every round a CTA's position advances by one, because a pattern that repeats along the
 // tokens, such as short tiles, would otherwise always fall on the same CTAs.
-// One thread of each CTA finds the tiles and announces them in the item ring. Finding one takes some 250 instructions.
+// One warp of each CTA lists the token tiles before each group, or all of them if groups are many. One thread of it
+// finds the tiles and announces them in the item ring. Finding one takes some 250 instructions.
 // When each of fifteen warps executed them, they were a sixth of a block-scaled kernel's instructions at K = 3072.
 #pragma once
 
+#include "warpwright/arch/common/pdl.hpp"
 #include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -64,6 +66,8 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static constexpr int kCtas = config::ctas_of_mma(kConfig);  // whose tiles are of one group
+  using Table = GroupTable<kThreads>;
+  static constexpr bool kWarpLists = group_capacity(kConfig) <= Table::kWarpGroups;
   static_assert(kCluster.n == 1 && kCluster.m <= 2 && kCluster.k == 1);
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
 
@@ -83,27 +87,27 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
 
   WW_DEVICE static void initialize(arch::SharedAddress shared) { Ring::initialize(shared + kShared.item_barriers); }
 
-  /// Builds the table of groups and of the token tiles before each; it ends with a barrier.
+  /// Issues the first loads of sizes.
+  WW_DEVICE void begin() {
+    if (kWarpLists && is_service_warp()) {
+      arch::pdl::wait();
+      loaded_ = Table::load_in_warp(arguments_.groups);
+    }
+  }
+  /// Builds the table of groups and of the token tiles before each, which serve() reads.
   WW_DEVICE void prepare() {
     const GroupSizes& sizes = arguments_.groups;
-    const arch::SharedAddress scratch = shared_ + kShared.scan;
-    groups_.build(sizes, scratch);
-    group_count_ = sizes.groups;
-    const int thread = static_cast<int>(arch::thread_index());
-    const int each = ceil_div(sizes.groups, kThreads);
-    const int first = thread * each, last = min(first + each, sizes.groups);
-    u32 mine = 0;
-    for (int g = first; g < last; ++g) mine += static_cast<u32>(tiles_of(groups_[g].count));
-    const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
-    u32 tile = before.before;
-    for (int g = first; g < last; ++g) {
-      arch::shared::store(first_tiles_ + 4 * g, tile);
-      tile += static_cast<u32>(tiles_of(groups_[g].count));
+    if constexpr (kWarpLists) {
+      groups_.prepare(sizes);
+      if (!is_service_warp()) return;
+      groups_.build_in_warp(sizes, loaded_);
+      list<arch::kWarpSize>(arch::lane_index());
+      arch::warp::sync();
+    } else {
+      groups_.build(sizes, shared_ + kShared.scan);
+      list<kThreads>(arch::thread_index());
+      arch::named_barrier::sync_cta();
     }
-    token_tiles_ = static_cast<int>(before.total);
-    raster_.cluster_tiles_m = ceil_div(token_tiles_, kCluster.m);
-    arch::named_barrier::sync_cta();
-    if constexpr (kCountsBlocks) count_blocks(first, last, thread);
   }
 
   WW_DEVICE i32 k_blocks() const { return arguments_.k_blocks; }
@@ -149,16 +153,34 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
 
   WW_DEVICE static int tiles_of(int rows) { return round_up(ceil_div(rows, kTileM), kCtas); }
 
-  /// Stores how many blocks of scales come before each of this thread's groups; it ends with a barrier.
-  WW_DEVICE void count_blocks(int first, int last, int thread) {
+  WW_DEVICE static bool is_service_warp() { return arch::warp::uniform(arch::warp_index()) == kServiceWarp; }
+
+  /// Lists the token tiles before each group, with kCount threads of which this one is `rank`.
+  template <u32 kCount> WW_DEVICE void list(u32 rank) {
+    group_count_ = arguments_.groups.groups;
+    const auto tiles = [](int rows) -> u32 { return static_cast<u32>(tiles_of(rows)); };
+    token_tiles_ = static_cast<int>(store_sums<kCount>(rank, first_tiles_, tiles));
+    raster_.cluster_tiles_m = ceil_div(token_tiles_, kCluster.m);
+    if constexpr (kCountsBlocks)
+      store_sums<kCount>(rank, first_block(0),
+                         [](int rows) -> u32 { return static_cast<u32>(ceil_div(rows, kScaleChunkRows)); });
+  }
+  /// Stores the sum of value(rows) over all groups before each one from `sums` on; returns that of all groups.
+  template <u32 kCount, class Value>
+  WW_DEVICE u32 store_sums(u32 rank, arch::SharedAddress sums, const Value& value) const {
+    const int first = Table::template first_group<kCount>(arguments_.groups, rank);
+    const int last = Table::template first_group<kCount>(arguments_.groups, rank + 1);
     u32 mine = 0;
-    for (int g = first; g < last; ++g) mine += static_cast<u32>(ceil_div(groups_[g].count, kScaleChunkRows));
-    u32 block = arch::cta::exclusive_sum<kThreads>(mine, thread, shared_ + kShared.scan).before;
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) mine += value(groups_[g].count);
+    const arch::cta::Scan scan = arch::cta::exclusive_sum<kCount>(mine, rank, shared_ + kShared.scan);
+    u32 sum = scan.before;
+    WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
-      arch::shared::store(first_block(g), block);
-      block += static_cast<u32>(ceil_div(groups_[g].count, kScaleChunkRows));
+      arch::shared::store(sums + 4 * g, sum);
+      sum += value(groups_[g].count);
     }
-    arch::named_barrier::sync_cta();
+    return scan.total;
   }
   WW_DEVICE arch::SharedAddress first_block(int group) const {
     return first_tiles_ + 4 * (group_capacity(kConfig) + group);
@@ -199,11 +221,23 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
       else return {tile, kConfig.row_groups.variant == GroupedVariant::masked ? block : index};
     } else {
       const int tiles = tiles_of(range.count), parts = ceil_div(range.count, kPartRows);
-      const int each = parts / tiles, more = parts % tiles;  // the first tiles have one part more
+      const auto [each, more] = spread(parts, tiles);
       const int done = (within * each + min(within, more)) * kPartRows;
       const int rows = (each + (within < more ? 1 : 0)) * kPartRows;
       return with_rows({group, range.start + done, min(rows, range.count - done), tile_n, true});
     }
+  }
+  struct Spread {
+    int each, more;  // parts of every tile; of the first `more` tiles, one part more
+  };
+  WW_DEVICE static Spread spread(int parts, int tiles) {
+    constexpr int kParts = kConfig.sm90.consumer_warpgroups;
+    if constexpr (kCtas > 1) return {parts / tiles, parts % tiles};
+    // Without a division: fewer than kParts <= 3 parts are missing, from the only tile or one each from several.
+    static_assert(kParts <= 3);
+    const int missing = tiles * kParts - parts;
+    if (tiles == 1 || missing == 0) return {tiles == 1 ? parts : kParts, 0};
+    return {kParts - 1, tiles - missing};
   }
   /// A pair's tile behind the rows of its group has none; what it loads must exist, because groups may end the matrix.
   WW_DEVICE GroupedTile with_rows(GroupedTile tile) const {
@@ -213,7 +247,8 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
 
   const config::GroupedArguments& arguments_;
   arch::SharedAddress shared_;
-  GroupTable<kThreads> groups_;
+  Table groups_;
+  typename Table::Batch loaded_{};
   arch::SharedAddress first_tiles_;
   TileGrid raster_;
   int group_count_ = 0, token_tiles_ = 0;

@@ -3,8 +3,9 @@
 // which scheduler nor which grouping that is.
 //   Source source(params, shared);             in every thread; it costs nothing
 //   Source::initialize(shared)                 one thread, with the other barriers: those of the source's own ring
+//   source.begin()                             all threads, while the barriers are initialised: loads that take long
 //   source.prepare()                           all threads, once global memory may be read: tables in shared memory
-//   if (Source::kServes) source.serve()        one warp of each CTA announces tiles to the others of its cluster
+//   if (Source::kServes) source.serve()        warp kServiceWarp of each CTA announces tiles to others of its cluster
 //   typename Source::Walk walk(source, reader);
 //   for (typename Source::Tile tile; walk.next(tile);)      each role: the same tiles in the same order
 // A source that announces tiles acknowledges them in next(): `reader` says whether a warp or one thread takes them, and
@@ -19,6 +20,9 @@
 #include "warpwright/core/meta.hpp"
 
 namespace ww::scheduler {
+
+/// The warp that calls serve(). A source may let this warp alone make its tables.
+inline constexpr u32 kServiceWarp = 3;
 
 /// What a kernel asks a source about one of its tiles.
 template <class Tile, class Source> concept WorkTile = requires(const Source& source, const Tile& tile) {
@@ -38,6 +42,7 @@ template <class Source>
 concept TileSource = WorkTile<typename Source::Tile, Source> &&
     TileWalk<typename Source::Walk, typename Source::Tile> && requires(Source& source, arch::SharedAddress shared) {
   Source::initialize(shared);
+  source.begin();
   source.prepare();
   requires is_same_v<decltype(Source::kServes), const bool>;
   source.serve();
@@ -50,6 +55,7 @@ concept TileSource = WorkTile<typename Source::Tile, Source> &&
 struct PlainSource {
   static constexpr bool kServes = false, kVariesK = false, kMayBeEmpty = false;
   WW_DEVICE static void initialize(arch::SharedAddress) {}
+  WW_DEVICE static void begin() {}
   WW_DEVICE static void prepare() {}
   WW_DEVICE static void serve() {}
   template <class Tile> WW_DEVICE static bool is_part(const Tile&) { return false; }
