@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -39,20 +40,32 @@ Result<std::vector<BenchCase>> cases_of(const Suite& suite, const TuneOptions& o
   return cases;
 }
 
-/// The problems and what was chosen for each.
+/// The problems and what was chosen for each. Cases that a tuning file knows as one problem are one here.
 struct Choice {
-  std::vector<std::shared_ptr<Operation>> operations;
+  std::vector<tuning::Problem> problems;
   ops::KernelChoice kernels;  // of the same order
   ops::KernelChoice::Chosen chosen;
 };
 
-Result<void> add_case(const Suite& suite, const BenchCase& one, const TuneOptions& options, const Device* device,
-                      Choice& choice) {
-  WW_TRY(std::shared_ptr<Operation> operation, tuned_operation(suite, one, options.bench));
-  WW_TRY(const Explanation all, operation->explain(device));
+Result<void> add_problem(const Operation& operation, Arch arch, const Device* device, const TuningFile* file,
+                         Choice& choice) {
+  WW_TRY(tuning::Problem problem, tuning_problem_of(operation, arch));
+  if (std::find(choice.problems.begin(), choice.problems.end(), problem) != choice.problems.end()) return {};
+  if (file != nullptr) WW_CHECK(file->check_unmeasured(problem));
+  WW_TRY(const Explanation all, operation.explain(device));
   choice.kernels.add(all.ranking);
-  choice.operations.push_back(std::move(operation));
+  choice.problems.push_back(std::move(problem));
   return {};
+}
+
+/// Errors name the case, which is one of many.
+Result<void> add_case(const Suite& suite, const BenchCase& one, const TuneOptions& options, const Device* device,
+                      const TuningFile* file, Choice& choice) {
+  WW_TRY(const std::shared_ptr<Operation> operation, tuned_operation(suite, one, options.bench));
+  const Arch arch = device != nullptr ? device->info().arch : options.bench.config.arch;
+  Result<void> added = add_problem(*operation, arch, device, file, choice);
+  if (!added) added.error().message += fmt::format("; the case is {}", operation->title());
+  return added;
 }
 
 /// A chosen kernel with the config of its first problem, and how many problems take it.
@@ -74,17 +87,14 @@ std::vector<Use> uses_of(const Choice& choice) {
   return uses;
 }
 
-Result<void> write_lines(const Choice& choice, const Device& device, TuningFile& file) {
+Result<void> write_lines(const Choice& choice, TuningFile& file) {
   std::vector<tuning::Line> lines;
-  for (std::size_t p = 0; p < choice.operations.size(); ++p) {
+  for (std::size_t p = 0; p < choice.problems.size(); ++p) {
     const auto& served = choice.chosen.problems[p];
     if (!served) continue;
-    WW_TRY(tuning::Problem problem, tuning_problem_of(*choice.operations[p], device.info().arch));
-    if (file.has(problem))
-      return failure(ErrorCode::invalid, "--tuning", "a file without measured lines of these problems",
-                     choice.operations[p]->title());
     const std::string config = to_text(*served->config);
-    lines.push_back({std::move(problem), file.place(), config, served->us, {{config, served->us}}, date_now(), true});
+    lines.push_back(
+        {choice.problems[p], file.place(), config, served->us, {{config, served->us}}, date_now(), true});
   }
   return file.add(std::move(lines));
 }
@@ -97,7 +107,7 @@ Result<void> write_list(const std::vector<Use>& uses, const TuneOptions& options
 
 Outcome report(const Suite& suite, const Choice& choice, const std::vector<Use>& uses) {
   const auto automatic = static_cast<std::int64_t>(choice.kernels.automatic());
-  const auto problems = static_cast<std::int64_t>(choice.operations.size());
+  const auto problems = static_cast<std::int64_t>(choice.problems.size());
   Outcome outcome;
   outcome.text = fmt::format("tune {}: {} problems, whose fastest configs by the model run {} kernels\n", suite.op(),
                              problems, automatic);
@@ -136,7 +146,7 @@ std::vector<std::int64_t> row_steps(std::int64_t most) {
 }
 
 Result<Outcome> choose_kernels(const Suite& suite, const TuneOptions& options) {
-  if (suite.op() == k_grouped_suite().op())
+  if (std::string_view(suite.op()) == k_grouped_suite().op())
     return failure(ErrorCode::unsupported, "--kernels", "gemm or grouped, whose configs have modelled times",
                    suite.op());
   WW_TRY(const std::vector<BenchCase> cases, cases_of(suite, options));
@@ -146,12 +156,14 @@ Result<Outcome> choose_kernels(const Suite& suite, const TuneOptions& options) {
     WW_TRY(device, Device::open(options.bench.device, options.bench.device_options));
     file.emplace(options.file, runtime::place_of(device->info()));
     WW_CHECK(file->read());
+    if (!options.dry_run) WW_CHECK(file->check_lock());
   }
   Choice choice;
-  for (const BenchCase& one : cases) WW_CHECK(add_case(suite, one, options, device ? &*device : nullptr, choice));
+  for (const BenchCase& one : cases)
+    WW_CHECK(add_case(suite, one, options, device ? &*device : nullptr, file ? &*file : nullptr, choice));
   choice.chosen = choice.kernels.choose(static_cast<std::size_t>(options.kernels));
   const std::vector<Use> uses = uses_of(choice);
-  if (!options.dry_run && file) WW_CHECK(write_lines(choice, *device, *file));
+  if (!options.dry_run && file) WW_CHECK(write_lines(choice, *file));
   if (!options.dry_run && !options.list.empty()) WW_CHECK(write_list(uses, options));
   return report(suite, choice, uses);
 }

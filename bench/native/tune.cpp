@@ -157,8 +157,8 @@ constexpr double kPowerLimited = 1e11;
 bool measured_alone(double flops, bool emulated) { return !emulated && flops >= kPowerLimited; }
 
 Result<Outcome> run_tune(const Suite& suite, const TuneOptions& options) {
-  if (options.kernels > 0) return choose_kernels(suite, options);
   WW_CHECK(check_options(options.bench));
+  if (options.kernels > 0) return choose_kernels(suite, options);
   int skipped = 0;
   WW_TRY(const std::vector<BenchCase> cases, bench_cases(options.bench, suite.op(), skipped));
   WW_TRY(Session session, open_session(suite, options.bench));

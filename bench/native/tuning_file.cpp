@@ -67,6 +67,12 @@ bool TuningFile::has(const tuning::Problem& problem) const {
   });
 }
 
+Result<void> TuningFile::check_unmeasured(const tuning::Problem& problem) const {
+  if (!has(problem)) return {};
+  return failure(ErrorCode::invalid, "--tuning", "a file without measured lines of these problems",
+                 fmt::format("{} {} x {} x {}", problem.op, problem.m, problem.n, problem.k));
+}
+
 Result<void> TuningFile::check_lock() const {
   WW_TRY(const std::optional<jit::FileDescriptor> lock, try_lock(std::chrono::seconds(0)));
   return {};
@@ -76,6 +82,8 @@ Result<void> TuningFile::add(std::vector<tuning::Line> lines) {
   WW_TRY(const std::optional<jit::FileDescriptor> lock, try_lock(std::chrono::seconds(60)));
   if (!lock) return failure(ErrorCode::could_not_finish, "--tuning", "a lock within 60 s", lock_path().string());
   WW_CHECK(read());
+  for (const tuning::Line& line : lines)
+    if (line.modelled) WW_CHECK(check_unmeasured(line.problem));
   std::erase_if(lines_, [&](const tuning::FileLine& one) {
     return one.line.place.device == place_.device && one.line.place.sms == place_.sms &&
            std::any_of(lines.begin(), lines.end(),

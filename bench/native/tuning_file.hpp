@@ -33,11 +33,14 @@ class TuningFile {
   Result<void> read();
   /// Returns whether the file has a measured line of this problem that is in force here.
   bool has(const tuning::Problem& problem) const;
+  /// Returns why modelled lines of this problem are refused: a measured one is in force here, which they never replace.
+  Result<void> check_unmeasured(const tuning::Problem& problem) const;
   /// Returns why the file cannot be locked. Another process may hold the lock, as it does for a moment.
   Result<void> check_lock() const;
   /// Adds lines and drops those that they replace: of the same problems on this device, modelled, or measured with
   /// other kernels or drivers. Other processes may have added theirs since the file was read, so that it is read again,
-  /// and a lock beside it keeps them away until it is replaced.
+  /// and a lock beside it keeps them away until it is replaced. Fails where check_unmeasured() then refuses a modelled
+  /// line, and leaves the file as it is.
   Result<void> add(std::vector<tuning::Line> lines);
   const tuning::Place& place() const { return place_; }
 

@@ -216,7 +216,13 @@ Result<Outcome> tune(const Suite& suite, const Result<BenchOptions>& options, co
   how.bench.peers = how.bench.burst = false;
   how.bench.device_options.tuning = kNoTuning;
   WW_CHECK(read_kernels(flags, how));
-  if (!flags.tuning && !how.list.empty()) return run_tune(suite, how);
+  if (!flags.tuning && !how.list.empty()) {
+    if (!flags.device) return run_tune(suite, how);
+    return failure(ErrorCode::invalid, "--device",
+                   fmt::format("--tuning with it: without one, --list is for an H200, or a B200 with --config arch={}",
+                               name_of(Arch::sm100)),
+                   quoted(*flags.device));
+  }
   if (!flags.tuning || flags.tuning->empty())
     return failure(ErrorCode::invalid, "--tuning", "the file to write", flags.tuning ? quoted("") : "nothing");
   if (*flags.tuning == kNoTuning)

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "bench/native/kernel_choice.hpp"
+#include "bench/native/tuning_file.hpp"
 #include "launch/plan_sources.hpp"
 #include "tuning_file.hpp"
 
@@ -87,6 +88,58 @@ TEST_F(FewKernels, ASecondRunReplacesTheLinesAndMeasuredOnesAreRefused) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("a file without measured lines of these problems"), std::string::npos);
   EXPECT_EQ(content(), to_text(measured) + "\n");
+  TuneOptions dry = options(1);
+  dry.dry_run = true;
+  const Result<Outcome> refused_too = run_tune(dense_suite(), dry);
+  ASSERT_FALSE(refused_too);
+  EXPECT_EQ(refused_too.error().message, refused.error().message);
+}
+
+/// Another process measures a problem between the choice and the lock.
+TEST_F(FewKernels, ModelledLinesNeverReplaceMeasuredOnesThatCameSince) {
+  const Problem problem{.op = "gemm", .m = 8, .n = 64, .k = 128, .family = "any"};
+  Line modelled = line_of(problem, "modelled"), other = modelled;
+  modelled.modelled = other.modelled = true, other.problem.m = 9;
+  bench::TuningFile file(path_, here());
+  ASSERT_TRUE(file.read());
+  const std::string measured = to_text(line_of(problem, "measured")) + "\n";
+  write(measured);
+  const Result<void> refused = file.add({other, modelled});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("got gemm 8 x 64 x 128"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(content(), measured);
+  EXPECT_TRUE(file.add({other}));
+  EXPECT_TRUE(file.add({line_of(problem, "measured again")}));
+  EXPECT_EQ(read_lines(path_)->size(), 2u);
+}
+
+/// Masked groups are one problem for all counts up to the same capacity.
+TEST_F(FewKernels, EachProblemHasOneLineAndOneWeight) {
+  TuneOptions how = options(2);
+  how.bench.m = 0, how.bench.n = 4096, how.bench.counts = {1, 1, 1, 1};
+  how.bench.config.row_groups.variant = GroupedVariant::masked;
+  how.up_to = 40;
+  const Outcome outcome = run_tune(grouped_suite(), how).value();
+  std::set<std::int64_t> rows;
+  const auto lines = read_lines(path_).value();
+  for (const FileLine& one : lines) EXPECT_TRUE(rows.insert(one.line.problem.m).second) << one.text;
+  std::set<std::int64_t> capacities;
+  for (const std::int64_t all : row_steps(how.up_to)) capacities.insert((all + 3) / 4);
+  EXPECT_EQ(rows.size(), capacities.size());
+  EXPECT_EQ(outcome.text.find(std::to_string(capacities.size()) + " problems"), outcome.text.find(": ") + 2)
+      << outcome.text;
+}
+
+TEST_F(FewKernels, WhatIsNotTunedIsRefusedBeforeTheChoice) {
+  TuneOptions how = options(2);
+  how.bench.out = DType::e4m3;
+  EXPECT_EQ(run_tune(dense_suite(), how).error().argument, "--out-dtype");
+  how = options(2);
+  how.bench.k = 7;  // which is refused later
+  std::filesystem::create_directory(path_.string() + ".lock");
+  EXPECT_EQ(run_tune(dense_suite(), how).error().argument, "--tuning");
+  how.dry_run = true;
+  EXPECT_NE(run_tune(dense_suite(), how).error().message.find("; the case is "), std::string::npos);
 }
 
 TEST_F(FewKernels, GroupsOfRowsToo) {

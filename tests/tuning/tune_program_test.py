@@ -80,6 +80,22 @@ class Tune(unittest.TestCase):
             self.assertNotEqual(refused.returncode, 0, flags)
             self.assertIn(f"argument {named}", refused.stderr + refused.stdout, flags)
 
+    def test_a_list_alone_opens_no_device(self) -> None:
+        for device in ("emu:sm90", "cuda:7"):
+            refused = run("tune", *SMALL, "--kernels", "2", "--list", str(self.folder / "x"), "--device", device)
+            self.assertEqual(refused.returncode, 2, refused)
+            self.assertIn("argument --device: expected --tuning with it", refused.stderr)
+
+    def test_cases_of_few_kernels_count_once_and_are_named_in_errors(self) -> None:
+        cases = self.folder / "cases.json"
+        one = {"op": "dense", "m": 64, "n": 64, "k": 256}
+        flags = ["tune", "gemm", *EMULATED, "--cases", str(cases), "--tuning", self.file, "--kernels", "2"]
+        cases.write_text(json.dumps({"cases": [one, {**one, "m": 1}, one]}))
+        self.assertEqual(self.answer(*flags)["problems"], 2)
+        self.assertEqual(len(pathlib.Path(self.file).read_text().splitlines()), 2)
+        cases.write_text(json.dumps({"cases": [one, {**one, "k": 7}]}))
+        self.assertRegex(run(*flags).stderr, "; the case is .*64 x 64 x 7")
+
     def test_cases_of_a_file_are_listed_and_measured(self) -> None:
         cases = self.folder / "cases.json"
         cases.write_text(json.dumps({"cases": [{"op": "dense", "m": 64, "n": 64, "k": 256}, {"op": "grouped"},
