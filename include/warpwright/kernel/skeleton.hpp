@@ -61,10 +61,12 @@ template <class Kernel> struct Skeleton {
   template <class Params, class Source>
   WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared, Source& source) {
     if (arch::thread_index() == 0) Kernel::initialize(params, shared);
+    // Behind begin() the CTA's barrier waits for the preceding launch too, and the next one is let in before that.
+    if constexpr (Source::kLoadsEarly) arch::pdl::launch_dependents();
     source.begin();
     pipeline::make_barriers_visible<Kernel::Mainloop::kCluster>();
     if constexpr (has_multiplier()) Kernel::Mainloop::allocate(shared, kMultiplierWarp);
-    arch::pdl::launch_dependents();
+    if constexpr (!Source::kLoadsEarly) arch::pdl::launch_dependents();
     arch::pdl::wait();  // global memory is left alone before this line, or the same in begin()
   }
 

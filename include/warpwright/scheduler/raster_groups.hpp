@@ -76,6 +76,8 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   using Tile = conditional_t<kScaled, ScaledGroupedTile, GroupedTile>;
   using Ring = ItemRing<Tile, kReaders>;
   static constexpr bool kServes = true;
+  // On Blackwell tensor memory is allocated behind the barrier for which begin()'s loads would wait.
+  static constexpr bool kLoadsEarly = kWarpLists && !config::is_sm100(kConfig);
   static constexpr int kPartRows = kTileM / kConfig.sm90.consumer_warpgroups;  // of a tile, of a consumer warpgroup
 
   WW_DEVICE RasterGroups(const config::GroupedArguments& arguments, arch::SharedAddress shared)
@@ -89,7 +91,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
 
   /// Issues the first loads of sizes.
   WW_DEVICE void begin() {
-    if (kWarpLists && is_service_warp()) {
+    if (kLoadsEarly && is_service_warp()) {
       arch::pdl::wait();
       loaded_ = Table::load_in_warp(arguments_.groups);
     }
@@ -100,7 +102,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
     if constexpr (kWarpLists) {
       groups_.prepare(sizes);
       if (!is_service_warp()) return;
-      groups_.build_in_warp(sizes, loaded_);
+      groups_.build_in_warp(sizes, kLoadsEarly ? loaded_ : Table::load_in_warp(sizes));
       list<arch::kWarpSize>(arch::lane_index());
       arch::warp::sync();
     } else {

@@ -42,6 +42,7 @@ template <class Source>
 concept TileSource = WorkTile<typename Source::Tile, Source> &&
     TileWalk<typename Source::Walk, typename Source::Tile> && requires(Source& source, arch::SharedAddress shared) {
   Source::initialize(shared);
+  requires is_same_v<decltype(Source::kLoadsEarly), const bool>;  // begin() waits for the launch before, and loads
   source.begin();
   source.prepare();
   requires is_same_v<decltype(Source::kServes), const bool>;
@@ -53,7 +54,7 @@ concept TileSource = WorkTile<typename Source::Tile, Source> &&
 
 /// The answers of a source that has no tables and announces nothing, and whose tiles all have the same K.
 struct PlainSource {
-  static constexpr bool kServes = false, kVariesK = false, kMayBeEmpty = false;
+  static constexpr bool kServes = false, kVariesK = false, kMayBeEmpty = false, kLoadsEarly = false;
   WW_DEVICE static void initialize(arch::SharedAddress) {}
   WW_DEVICE static void begin() {}
   WW_DEVICE static void prepare() {}
