@@ -534,8 +534,12 @@ class Fuzzer {
 int main(int argc, char** argv) {
   std::uint64_t calls = 1000, seed = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--calls") == 0) calls = std::strtoull(argv[i + 1], nullptr, 0);
-    if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 0);
+    const bool hexadecimal = std::strncmp(argv[i + 1], "0x", 2) == 0;
+    char* end = nullptr;
+    const std::uint64_t number = std::strtoull(argv[i + 1], &end, hexadecimal ? 16 : 10);
+    if (end == argv[i + 1] || *end != '\0') return std::printf("%s: expected a number, got %s\n", argv[i], argv[i + 1]), 2;
+    if (std::strcmp(argv[i], "--calls") == 0) calls = number;
+    if (std::strcmp(argv[i], "--seed") == 0) seed = number;
   }
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   Fuzzer fuzzer(seed);

@@ -160,6 +160,12 @@ def test_texts_end_where_they_end(a, b, argument, text):
     refused(argument, warpwright.gemm, a, b, **{argument: text + "\0and more"})
 
 
+def test_types_and_fields_of_problems_end_where_they_end(a, b):
+    refused("out_dtype", warpwright.gemm, a, b, out_dtype="f32\0and more")
+    warpwright.can_implement(warpwright.GemmProblem(m=8, n=8, k=128, epilogue="acc"))
+    refused("epilogue", warpwright.can_implement, warpwright.GemmProblem(m=8, n=8, k=128, epilogue="acc\0and more"))
+
+
 def test_groups(rng, a, b):
     stack, ends = np.stack([b, b]), np.array([10, 24], np.int32)
     run = warpwright.grouped_gemm

@@ -90,6 +90,9 @@ def test_no_k_has_scales_without_elements(rng, scale, outer):
 def test_a_batch_of_no_products(rng):
     assert warpwright.gemm(integers(rng, (0, 24, 64), BF16), integers(rng, (16, 64), BF16)).shape == (0, 24, 16)
     assert warpwright.gemm(integers(rng, (0, 24, 64), BF16), integers(rng, (0, 16, 64), BF16)).shape == (0, 24, 16)
+    a, b = np.zeros((0, 24, 256), E4M3), np.zeros((0, 256, 256), E4M3)
+    scale_a, scale_b = np.zeros((0, 24, 2), np.float32), np.zeros((0, 2, 2), np.float32)
+    assert warpwright.gemm(a, b, scale="block", scale_a=scale_a, scale_b=scale_b).shape == (0, 24, 256)
 
 
 def test_scales_by_any_strides(rng):

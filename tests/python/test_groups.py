@@ -212,6 +212,9 @@ def test_no_groups(rng):
     assert warpwright.grouped_gemm(np.zeros((0, 24, 64), BF16), np.zeros((0, 16, 64), BF16), masked=none).shape == (0, 24, 16)
     a, b = transposed(integers(rng, (24, 64), BF16)), transposed(integers(rng, (16, 64), BF16))
     assert warpwright.k_grouped_gemm(a, b, offsets=none).shape == (0, 24, 16)
+    scales = np.zeros((0, 24, 2), np.float32), np.zeros((0, 2, 2), np.float32)
+    assert warpwright.grouped_gemm(np.zeros((0, 24, 256), E4M3), np.zeros((0, 256, 256), E4M3), masked=none, scale="block",
+                                   scale_a=scales[0], scale_b=scales[1]).shape == (0, 24, 256)
 
 
 def test_groups_without_k_have_scales_without_elements(rng):

@@ -189,11 +189,9 @@ bool place_named(const char* name, Place& place) {
 }
 
 const char* device_name(PyObject* given) {
-  Py_ssize_t size = 0;
-  const char* const name = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : nullptr;
-  if (name != nullptr && std::strlen(name) == static_cast<std::size_t>(size)) return name;
-  PyErr_Clear(), invalid("device", "a warpwright.Device or the name of one", repr(given));
-  return nullptr;
+  const char* const name = whole_text(given);
+  if (name == nullptr) invalid("device", "a warpwright.Device or the name of one", repr(given));
+  return name;
 }
 
 }  // namespace

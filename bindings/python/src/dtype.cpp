@@ -64,7 +64,7 @@ std::string name_in(PyObject* object) {
       text = Ref(PyObject_Str(object));
     }
   }
-  const char* const bytes = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+  const char* const bytes = text ? whole_text(text.get()) : nullptr;
   if (bytes == nullptr) return PyErr_Clear(), "";
   const char* const dot = std::strrchr(bytes, '.');  // "torch.bfloat16"
   return dot != nullptr ? dot + 1 : bytes;

@@ -90,6 +90,13 @@ std::string type_name(PyObject* object) {
   return bytes;
 }
 
+const char* whole_text(PyObject* object) {
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : nullptr;
+  if (bytes == nullptr) return PyErr_Clear(), nullptr;
+  return std::char_traits<char>::length(bytes) == static_cast<std::size_t>(size) ? bytes : nullptr;
+}
+
 bool read_flag(const char* argument, PyObject* object, bool& value) {
   if (PyUnicode_Check(object) || PyBytes_Check(object)) return invalid(argument, "True or False", repr(object));
   const int truth = PyObject_IsTrue(object);

@@ -41,6 +41,9 @@ inline bool unsupported(const std::string& argument, const std::string& expected
 std::string type_name(PyObject* object);
 /// Returns repr(object), cut after 80 characters.
 std::string repr(PyObject* object);
+/// Returns the text of `object` in UTF-8, or null if it is none, or has surrogates or a null character, at which the
+/// library would end it. Raises nothing.
+const char* whole_text(PyObject* object);
 /// Reads a flag: what Python calls true or false, but no text, because "off" would be true.
 bool read_flag(const char* argument, PyObject* object, bool& value);
 /// Returns "(2, 3)".

@@ -182,7 +182,7 @@ bool describe_grouped(Work& work) {
   problem.d_type = library_type(type_d);
 
   const std::int64_t rows = masked ? problem.groups * problem.rows : problem.rows;
-  ScaleExtents extents{rows, problem.n, problem.k, problem.groups, false, true, true, masked ? problem.rows : 0};
+  ScaleExtents extents{rows, problem.n, problem.k, problem.groups, false, true, true, masked ? problem.rows : 0, true};
   Scales scales;
   if (!read_scales(work, extents, scales)) return false;
   take_scales(scales, problem);
@@ -299,7 +299,7 @@ bool describe_k_grouped(Work& work) {
   if (problem.groups > 1 && problem.stride_d_group == 0 && work.out.elements() > 0)
     return invalid("out", "matrices that do not overlap", "a stride of 0 between groups");
 
-  const ScaleExtents extents{problem.m, problem.n, all, problem.groups, true, false, false, 0};
+  const ScaleExtents extents{problem.m, problem.n, all, problem.groups, true, false, false, 0, true};
   Scales scales;
   const void* c = nullptr;
   if (!read_scales(work, extents, scales) || !read_c(work, problem, c)) return false;

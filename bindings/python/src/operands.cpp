@@ -150,12 +150,8 @@ bool intern_text(Argument argument, PyObject* object, Ref& text, const char*& by
   Py_INCREF(object);
   PyUnicode_InternInPlace(&object);
   text = Ref(object);
-  Py_ssize_t size = 0;
-  bytes = PyUnicode_AsUTF8AndSize(object, &size);
-  if (bytes == nullptr) return PyErr_Clear(), invalid(name_of(argument), "a text in Unicode", "one with surrogates");
-  // The library would read the text up to the null character and ignore the rest.
-  return std::strlen(bytes) == static_cast<std::size_t>(size) ||
-         invalid(name_of(argument), "a text without null characters", repr(object));
+  bytes = whole_text(object);
+  return bytes != nullptr || invalid(name_of(argument), "a text without null characters or surrogates", repr(object));
 }
 
 bool read_options(Work& work) {

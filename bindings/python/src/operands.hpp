@@ -55,6 +55,7 @@ struct ScaleExtents {
   bool block_outer = false;  // so may those of blocks
   bool grouped_b = false;    // scales of B have it, except per tensor
   std::int64_t masked = 0;  // rows of a group: scales of rows of A may be (G, masked, ...) instead of (G * masked, ...)
+  bool has_outer = false;   // a batch or groups, of which there may be none
 };
 struct ScaleStrides {
   std::int64_t outer = 0, row = 0, column = 0;

@@ -203,8 +203,8 @@ class Writer {
   }
 
   bool text(const Field& field, PyObject* value) {
-    const char* const bytes = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, nullptr) : nullptr;
-    if (bytes == nullptr) return PyErr_Clear(), invalid(field.name, "a text", repr(value));
+    const char* const bytes = whole_text(value);
+    if (bytes == nullptr) return invalid(field.name, "a text without null characters or surrogates", repr(value));
     put(field, bytes);
     kept_.push_back(Ref::borrowed(value));
     return true;

@@ -37,14 +37,18 @@ bool strides_of(std::int64_t row, std::int64_t column, Extents e, ScaleStrides& 
 
 /// Matches `t` against (rows, columns), (rows) if there is one column, or (1, rows); with the outer extent in front.
 bool fits(const Tensor& t, Extents e, Outer outer, ScaleStrides& strides) {
+  const bool nothing = t.elements() == 0;  // no products or no groups: nobody reads a stride
+  const auto strided = [&](std::int64_t row, std::int64_t column) {
+    return nothing || strides_of(row, column, e, strides);
+  };
   const auto at = [&](int first, int count) {
     if (count == 2 && t.shape[first] == e.rows && t.shape[first + 1] == e.columns)
-      return strides_of(t.stride[first], t.stride[first + 1], e, strides);
+      return strided(t.stride[first], t.stride[first + 1]);
     if (e.columns != 1) return false;
-    if (count == 1 && t.shape[first] == e.rows) return strides_of(t.stride[first], 1, e, strides);
+    if (count == 1 && t.shape[first] == e.rows) return strided(t.stride[first], 1);
     if (count == 2 && t.shape[first] == 1 && t.shape[first + 1] == e.rows)
-      return strides_of(t.stride[first + 1], 1, e, strides);
-    return count == 0 && e.rows == 1 && strides_of(1, 1, e, strides);
+      return strided(t.stride[first + 1], 1);
+    return count == 0 && e.rows == 1 && strided(1, 1);
   };
   strides = {};
   if (!outer.required && t.rank <= 2 && at(0, t.rank)) return true;
@@ -55,7 +59,7 @@ bool fits(const Tensor& t, Extents e, Outer outer, ScaleStrides& strides) {
     const bool apart = t.shape[0] > 1 && t.shape[1] > 1 && t.stride[0] != t.shape[1] * t.stride[1];
     if (apart && t.stride[0] == 0) return false;  // the library reads a zero as "evenly spaced"
     if (apart) strides.outer = t.stride[0];
-    return strides_of(t.shape[1] > 1 ? t.stride[1] : t.stride[0], t.rank == 3 ? t.stride[2] : 1, e, strides);
+    return strided(t.shape[1] > 1 ? t.stride[1] : t.stride[0], t.rank == 3 ? t.stride[2] : 1);
   }
   if (!at(1, t.rank - 1)) return false;
   strides.outer = outer.extent > 1 ? t.stride[0] : 0;
@@ -118,7 +122,7 @@ bool read_all_chunks(const Work& work, const ScaleExtents& e, Scales& scales) {
                      : Chunks{(e.m + 127 * e.outer) / 128, true, false, true};
     b.per_matrix = true, b.shared = false;
   } else {
-    a.per_matrix = b.per_matrix = e.outer > 0 && e.block_outer;
+    a.per_matrix = b.per_matrix = e.has_outer && e.block_outer;
   }
   return read_chunks(Argument::scale_a, scales.recipe, work.scale_a, a, e.k, e.outer, scales.a) &&
          read_chunks(Argument::scale_b, scales.recipe, work.scale_b, b, e.k, e.outer, scales.b);
@@ -127,13 +131,13 @@ bool read_all_chunks(const Work& work, const ScaleExtents& e, Scales& scales) {
 bool fits_recipe(const Recipe& recipe, const ScaleExtents& e, const Tensor& a, const Tensor& b, bool named,
                  Scales& scales) {
   Extents of_a{1, 1}, of_b{1, 1};
-  Outer outer_a{e.outer, e.outer > 0, false, 0}, outer_b = outer_a;
+  Outer outer_a{e.outer, e.has_outer, false, 0}, outer_b = outer_a;
   if (recipe.scale != WW_SCALE_TENSOR) {
     const std::int64_t columns = recipe.scale == WW_SCALE_ROW_COLUMN ? 1 : blocks(e.k);
     const bool block = recipe.scale == WW_SCALE_BLOCK;
     of_a = {e.m, columns};
     of_b = {block ? blocks(e.n) : e.n, columns};
-    const bool per_group = e.outer > 0 && (columns == 1 && recipe.scale == WW_SCALE_ROW_COLUMN ? true : e.block_outer);
+    const bool per_group = e.has_outer && (columns == 1 && recipe.scale == WW_SCALE_ROW_COLUMN ? true : e.block_outer);
     outer_a.allowed = per_group && e.outer_a, outer_b.allowed = per_group;
     outer_b.required = e.grouped_b && recipe.scale != WW_SCALE_ROW_COLUMN;
     if (e.masked > 0) outer_a.allowed = true, outer_a.masked = e.masked;

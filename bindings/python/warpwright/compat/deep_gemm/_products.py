@@ -253,7 +253,7 @@ def _k_groups(ks_cpu: Optional[Sequence[int]], grouped_layout: torch.Tensor, use
     if use_psum_layout:
         return {"offsets": grouped_layout, "alignment": _state.get_mk_alignment_for_contiguous_layout()}
     if ks_cpu is not None and len(ks_cpu) != grouped_layout.shape[0]:
-        raise ValueError(f"ks_cpu: expected {grouped_layout.shape[0]} numbers, got {len(ks_cpu)}")
+        raise ValueError(f"ks_cpu or ks: expected {grouped_layout.shape[0]} numbers, got {len(ks_cpu)}")
     return {"offsets": torch.cumsum(grouped_layout, 0, dtype=torch.int32)}
 
 
@@ -290,7 +290,7 @@ def k_grouped_fp8_gemm_nt_contiguous(a: Pair, b: Pair, d: torch.Tensor, ks_cpu: 
         raise ValueError(f"a, b, d: expected 1, 1 and 3 dimensions, got {x.dim()}, {w.dim()} and {d.dim()}")
     _, m, n = d.shape
     if ks_cpu is not None and (bad := [k for k in ks_cpu if k % 128 != 0 or k < 0]):
-        raise ValueError(f"ks_cpu: expected multiples of 128, got {bad[0]}")
+        raise ValueError(f"ks_cpu or ks: expected multiples of 128, got {bad[0]}")
     k = x.numel() // m if m else 0
     if x.numel() != m * k or w.numel() != n * k or (ks_cpu is not None and not use_psum_layout and sum(ks_cpu) != k):
         raise ValueError(f"a, b: expected {m} and {n} times the sum of all K elements, got {x.numel()} and {w.numel()}")
