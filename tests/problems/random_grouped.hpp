@@ -255,7 +255,8 @@ inline GemmConfig blackwell_grouped_config(std::uint64_t i, const HostGrouped& h
   const auto pick = [&](std::uint64_t count) { return static_cast<int>(rng() % count); };
   const bool n_major = h.problem.b_major == Major::mn, block = h.problem.scale == Scale::block_1x128_128x128;
   const int m = pick(3) == 0 ? 64 : 128, cluster_m = 1 + pick(2);
-  const int n = n_major ? 64 << pick(2) : block ? 32 << pick(3) : 16 * (1 + pick(16));
+  const int drawn = n_major ? 64 << pick(2) : block ? 32 << pick(3) : 16 * (1 + pick(16));
+  const int n = h.problem.groups > 1024 ? min(drawn, 128) : drawn;  // beside large tables a wider D leaves no ring
   const int raster = 1 + pick(4), stages = pick(3) == 0 ? 2 : 0, accumulators = pick(3);
   const bool pair = m == 128 && cluster_m == 2 && pick(3) != 0;
   return {.arch = Arch::sm100,
