@@ -3,7 +3,8 @@
 """Counts the instructions of a Hopper kernel that are neither MMAs nor promotion, for each k-block and each tile of a role.
    overhead.py INCLUDE SOURCE.cu ...            compiles each with NVRTC and prints a line for each role
    overhead.py INCLUDE SOURCE.cu --opcodes      also counts by opcode
-   overhead.py INCLUDE SOURCE.cu --json         the counts of one kernel for a program
+   overhead.py INCLUDE SOURCE.cu --json         the counts of one kernel for a program, and whether it waits for the launch
+                                                before it lets the next one in
 No GPU is needed. nvdisasm's listing is cut into basic blocks; natural loops of the control flow graph give each block its
 depth. The innermost loops that hold a wgmma are the loops over K of a consumer, those that hold a TMA load the producer's,
 those that hold global loads and stores to shared memory the scale warps'. The loop around one of them is its loop over tiles;
@@ -308,6 +309,11 @@ def listing_of(cubin: bytes) -> str:
         return subprocess.run([nvdisasm(), "-c", file.name], capture_output=True, text=True, check=True).stdout
 
 
+def waits_first(listing: str) -> bool:
+    opcodes = [one.opcode for one in instructions_of(listing) if not isinstance(one, str)]
+    return "ACQBULK" in opcodes[:opcodes.index("PREEXIT")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("include"), parser.add_argument("sources", nargs="+")
@@ -321,8 +327,9 @@ def main() -> None:
         listing = listing_of(compiled.cubin)
         roles = Kernel(listing, mmas_of_k_block(text)).roles()
         if arguments.json:
-            print(json.dumps({role.name: {"k-block": round(overhead(role.k_block), 2), "tile": overhead(role.tile)}
-                              for role in reversed(roles)}))
+            counts = {role.name: {"k-block": round(overhead(role.k_block), 2), "tile": overhead(role.tile)}
+                      for role in reversed(roles)}
+            print(json.dumps({"roles": counts, "waits_first": waits_first(listing)}))
             continue
         print(text.partition("\n")[0])
         print("  registers", *re.findall(r"Used (\d+) registers", compiled.log), "spilled",

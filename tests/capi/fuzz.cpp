@@ -537,7 +537,8 @@ int main(int argc, char** argv) {
     const bool hexadecimal = std::strncmp(argv[i + 1], "0x", 2) == 0;
     char* end = nullptr;
     const std::uint64_t number = std::strtoull(argv[i + 1], &end, hexadecimal ? 16 : 10);
-    if (end == argv[i + 1] || *end != '\0') return std::printf("%s: expected a number, got %s\n", argv[i], argv[i + 1]), 2;
+    if (end == argv[i + 1] || *end != '\0')
+      return std::printf("%s: expected a number, got %s\n", argv[i], argv[i + 1]), 2;
     if (std::strcmp(argv[i], "--calls") == 0) calls = number;
     if (std::strcmp(argv[i], "--seed") == 0) seed = number;
   }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instructions beside MMAs and promotion of block-scaled kernels may not become more: no device is needed to count.
+"""The instructions beside MMAs and promotion of block-scaled kernels may not become more: no device is needed to count. And
+a kernel lets the next launch in before it waits for the one before, unless several of its CTAs share an SM.
 
 overhead_test.py <folder of the Python environment> <ptxas_report> [--record]
 
@@ -128,10 +129,13 @@ def main() -> int:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             found = list(pool.map(lambda source: count(nvdisasm, source), sources))
     failures = 0
-    for kernel, counted in zip(table["kernels"], found):
+    for kernel, listed in zip(table["kernels"], found):
+        counted = listed["roles"]
         if "--record" in sys.argv:
             kernel["roles"] = counted
         faults = list(excesses(kernel, counted))
+        if listed["waits_first"] and "occupancy" not in kernel["config"]:
+            faults.append("it waits for the launch before it lets the next one in")
         failures += len(faults)
         print(",".join(f"{name}={value}" for name, value in kernel["config"].items()))
         print("   ", "; ".join(f"{role} {c['k-block']} a k-block, {c['tile']} a tile" for role, c in counted.items()))

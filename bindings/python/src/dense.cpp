@@ -75,7 +75,7 @@ bool describe_dense(Work& work) {
   if (problem.a_type == WW_TF32) type_a = Type::tf32;
   if (!read_result(work, problem, halved, output_type(type_a))) return false;
 
-  const ScaleExtents extents{problem.m, problem.n, problem.k, problem.batched ? problem.batch : 0, true, true,
+  const ScaleExtents extents{problem.m, problem.n, problem.k,           problem.batched ? problem.batch : 0, true, true,
                              false,     0,         problem.batched != 0};
   Scales scales;
   if (!read_scales(work, extents, scales)) return false;
@@ -169,7 +169,8 @@ bool describe_pointers(Work& work) {
     return false;
   problem.a_type = library_type(type_a), problem.b_type = library_type(type_b), problem.d_type = library_type(type_d);
   Scales scales;
-  if (!read_scales(work, {problem.m, problem.n, problem.k, problem.batch, true, true, false, 0, true}, scales)) return false;
+  const ScaleExtents extents{problem.m, problem.n, problem.k, problem.batch, true, true, false, 0, true};
+  if (!read_scales(work, extents, scales)) return false;
   take_scales(scales, problem);
   if (!find_device(work, problem.a_type, problem.b_type, problem.scale)) return false;
 

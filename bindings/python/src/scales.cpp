@@ -46,8 +46,7 @@ bool fits(const Tensor& t, Extents e, Outer outer, ScaleStrides& strides) {
       return strided(t.stride[first], t.stride[first + 1]);
     if (e.columns != 1) return false;
     if (count == 1 && t.shape[first] == e.rows) return strided(t.stride[first], 1);
-    if (count == 2 && t.shape[first] == 1 && t.shape[first + 1] == e.rows)
-      return strided(t.stride[first + 1], 1);
+    if (count == 2 && t.shape[first] == 1 && t.shape[first + 1] == e.rows) return strided(t.stride[first + 1], 1);
     return count == 0 && e.rows == 1 && strided(1, 1);
   };
   strides = {};
