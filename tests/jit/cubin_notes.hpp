@@ -65,20 +65,22 @@ inline std::string_view section_of(std::string_view cubin, std::string_view pref
 }
 
 /// Counts the R2UR between two wgmmas of one k-block in a .text section. Descriptors belong in uniform registers; if
-/// ptxas does not know that a mainloop is uniform, every thread computes them and they are moved each time.
+/// ptxas does not know that a mainloop is uniform, every thread computes them and they are moved each time. One move among
+/// many wgmmas is none of those: where threads have no register left, ptxas keeps the phase of a barrier in a uniform one.
 inline int moves_in_code(std::string_view code) {
   constexpr std::size_t kInstruction = 16, kNear = 40;  // bytes; instructions from one wgmma of a k-block to the next
   constexpr std::uint32_t kOpcode = 0xfff, kHgmma = 0x9f0, kQgmma = 0x9f3, kR2ur = 0x2ca;
   int moves = 0, since = 0;  // since the last wgmma
+  int pairs = 0, moved = 0;  // neighbouring wgmmas, and those with moves between them
   std::size_t last = code.size();
   for (std::size_t at = 0; at + kInstruction <= code.size(); at += kInstruction) {
     const std::uint32_t opcode = read_at<std::uint32_t>(code, at) & kOpcode;
     if (opcode == kR2ur) ++since;
     if (opcode != kHgmma && opcode != kQgmma) continue;
-    if (last < at && at - last <= kNear * kInstruction) moves += since;
+    if (last < at && at - last <= kNear * kInstruction) moves += since, ++pairs, moved += since > 0;
     last = at, since = 0;
   }
-  return moves;
+  return 8 * moved > pairs ? moves : 0;
 }
 
 inline CubinNotes read_notes(std::string_view cubin, const std::string& log) {
