@@ -65,8 +65,8 @@ inline std::string_view section_of(std::string_view cubin, std::string_view pref
 }
 
 /// Counts the R2UR between two wgmmas of one k-block in a .text section. Descriptors belong in uniform registers; if
-/// ptxas does not know that a mainloop is uniform, every thread computes them and they are moved each time. One move among
-/// many wgmmas is none of those: where threads have no register left, ptxas keeps the phase of a barrier in a uniform one.
+/// ptxas does not know that a mainloop is uniform, every thread computes them and they are moved each time. One move
+/// among many wgmmas is none of those: where no other register is left, ptxas keeps the phase of a barrier in one.
 inline int moves_in_code(std::string_view code) {
   constexpr std::size_t kInstruction = 16, kNear = 40;  // bytes; instructions from one wgmma of a k-block to the next
   constexpr std::uint32_t kOpcode = 0xfff, kHgmma = 0x9f0, kQgmma = 0x9f3, kR2ur = 0x2ca;
