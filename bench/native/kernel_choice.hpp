@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright tune --kernels`: few kernels for all problems of a server, by modelled times alone. The choice goes into a
-// tuning file, as a line for each problem, so that `auto` follows it and `prepare` compiles it.
+// `warpwright tune --kernels`: few kernels for all problems of a server, by modelled times alone. The choice is
+// written to a tuning file, one line a problem, which `auto` follows and from which `prepare` compiles.
 #pragma once
 
 #include <cstdint>

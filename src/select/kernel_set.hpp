@@ -14,7 +14,7 @@ namespace ww::select {
 /// Microseconds by problem and kernel; infinity where a kernel cannot run a problem.
 using KernelTimes = std::vector<std::vector<double>>;
 
-/// Time over that of each problem's best kernel, less 1.
+/// How much longer problems take with some kernels than with the best one of each: the ratio of times minus 1.
 struct KernelLoss {
   std::size_t kernels = 0;
   double mean = 0, worst = 0;  // over the problems that these kernels can run

@@ -156,7 +156,7 @@ TEST_F(Tune, TheTimeOfACaseCountsItsContenders) {
   EXPECT_DOUBLE_EQ(seconds_of({.seconds = 0.5, .alone = true}, 1), 1.2);
 }
 
-/// The file has one of two cases, which takes no time, and there is none for the other.
+/// A case that the file already has needs no time; without time, one that it lacks is left.
 TEST_F(Tune, ACaseWithoutTimeIsLeft) {
   TuneOptions how = options();
   how.bench.seconds_per_case = 6, how.bench.seconds_total = 5;

@@ -72,8 +72,8 @@ template <ConfigParameter kConfig> struct WorkspaceSum {
   }
 
  private:
-  // A wait and a load take a trip to L2 each, so that small parts, which have few loads, are read several at once.
-  // Their loads take as many registers as they have values.
+  // A part costs two round trips to L2, for its flag and for its values. Several small parts are read at once, so that
+  // they share these trips; the loaded values of all of them are in registers then.
   static constexpr int kValuesAtOnce = 64;
   WW_DEVICE static constexpr int parts_at_once(int values) { return max(1, min(8, kValuesAtOnce / values)); }
 

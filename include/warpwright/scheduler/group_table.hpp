@@ -4,9 +4,9 @@
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the preceding groups
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say. CTA 0 reports
 // cuts once, in the status word. Sizes must not change during the kernel.
-// All of this runs before the first load of a launch. So a thread's loads about its groups are issued together. A warp
-// that builds the table alone keeps the values of its few groups in registers; no other loop over groups is unrolled,
-// because this code is not in the instruction cache.
+// All of this runs before the first load of a launch. So a thread issues the loads of its groups' sizes together. A
+// warp that builds the table alone keeps those sizes in registers, for which its loops are unrolled; the others are
+// not, because this code is not in the instruction cache.
 #pragma once
 
 #include "warpwright/arch/common/block_scan.hpp"
