@@ -115,10 +115,10 @@ double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k)
   const int plane = c.cluster.m * c.cluster.n, along_k = std::max(1, c.cluster.k);
   // Pingpong has few recorded times, all of them longer than modelled.
   if (!config::has_roles(c) || config::tiles_in_flight(c) > 1) return k.uncertainty;
-  if (c.sm90.tile_scheduler == TileScheduler::split_k
-          ? c.sm90.split != along_k
-          : c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
+  if (c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.uncertainty;
+  if (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split != along_k)
+    return c.tile.m > 64 ? k.uncertainty : along_k > 1 ? k.uncertainty_plain : k.uncertainty_workspace;
   if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.uncertainty_plain;
   return along_k > 1 ? k.uncertainty_sums : 0;
 }
@@ -161,7 +161,11 @@ double sums_us(const GemmConfig& c, double exchanges, double splits, double unit
   const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
   double us = 0;
   us += exchanges * (k.exchange_us + way);
-  if (splits > 1) us += k.exchange_us + (splits - 2) * k.further_us + splits * way;
+  if (splits > 1) {
+    const int values = c.tile.m * c.tile.n / (MachineTraits::kWarpgroupThreads * config::warpgroups_of_tile(c));
+    const double turns = std::ceil((splits - 1) / config::partial_tiles_at_once(values));
+    us += k.exchange_us + (turns - 1) * k.further_us + splits * way;
+  }
   if (c.cluster.k > 1)
     us += units * (k.cluster_exchange_us + (c.cluster.k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
   return us;

@@ -88,7 +88,8 @@ struct CostConstants {
   double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
   double l2_bytes = kH200.l2_bytes;
-  double further_us = 0.7;    // of each further split of a tile: two trips to L2, to its flag and then to its data
+  double further_us = 0.7;    // of further splits of a tile, as many as are read at once: two trips to L2, to their
+                              // flags and then to their data
   double single_us = 1.5;     // a CTA that runs a single tile loads nothing ahead
   double work_tile_us = 0.3;  // dynamic scheduler: the first draw from the work-tile counter; later ones
                               // are hidden by MMAs
@@ -96,6 +97,8 @@ struct CostConstants {
   double uncertainty_plain = 0.08;  // tiles and clusters without a recorded time, under a scheduler that has some
   double uncertainty_sums = 0.03;   // split-K in a cluster: measured up to 15 % longer than modelled where it was close
                                     // to the best
+  double uncertainty_workspace = 0.15;  // split-K through workspace alone, tiles of 64 rows: no times are on record
+                                        // since threads load several partial tiles at once
   double uncertainty = 0.30;        // schedules and schedulers without a recorded time
 };
 

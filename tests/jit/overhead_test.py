@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The instructions beside MMAs and promotion of block-scaled kernels may not become more: no device is needed to count. And
+"""The instructions beside MMAs and promotion of shipped kernels may not become more: no device is needed to count. And
 a kernel lets the next launch in before it waits for the one before, unless several of its CTAs share an SM.
 
 overhead_test.py <folder of the Python environment> <ptxas_report> [--record]

@@ -88,6 +88,12 @@ WW_HOST_DEVICE constexpr int mma_blocks_of(const GemmConfig& c) {
   return c.tile.m / (kWarpgroupRows * warpgroups_of_tile(c));
 }
 
+/// Returns how many partial tiles, of `values` FP32 values in each thread, a thread loads from workspace before it adds
+/// the first.
+// A partial tile costs two round trips to L2, for its flag and for its values. Small ones share these trips; the loaded
+// values of all of them are in registers then.
+WW_HOST_DEVICE constexpr int partial_tiles_at_once(int values) { return max(1, min(8, 64 / values)); }
+
 /// Returns the columns of D that one tile owns: TILE_N, or half of it after SwiGLU.
 WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile.n); }
 

@@ -46,7 +46,7 @@ template <ConfigParameter kConfig> struct WorkspaceSum {
   template <class Accumulator>
   WW_DEVICE static void reduce(const PartialTiles& partials, i64 slot, int step, int splits, int consumer_warpgroup,
                                Accumulator (&acc)[kMmaBlocks]) {
-    constexpr int kAtOnce = parts_at_once(kMmaBlocks * Accumulator::kValues);
+    constexpr int kAtOnce = config::partial_tiles_at_once(kMmaBlocks * Accumulator::kValues);
     // Of a single part ptxas moves as many loads up as registers allow.
     constexpr int kLoaded = kAtOnce > 1 ? Accumulator::kValues : 4;
     splits = static_cast<int>(arch::warp::uniform(static_cast<u32>(splits)));  // see scheduler::uniform_for
@@ -72,11 +72,6 @@ template <ConfigParameter kConfig> struct WorkspaceSum {
   }
 
  private:
-  // A part costs two round trips to L2, for its flag and for its values. Several small parts are read at once, so that
-  // they share these trips; the loaded values of all of them are in registers then.
-  static constexpr int kValuesAtOnce = 64;
-  WW_DEVICE static constexpr int parts_at_once(int values) { return max(1, min(8, kValuesAtOnce / values)); }
-
   /// Adds kLoaded values of `count` parts in their order. Those of all parts are loaded before the first is added.
   template <int kAtOnce, int kLoaded>
   WW_DEVICE static void add_parts(const float* from, i64 part_stride, int count, float* sums) {
