@@ -439,7 +439,7 @@ WW_API ww_status ww_k_grouped_cached(ww_device device, const ww_k_grouped_proble
                                      void* stream, ww_plan* plan);
 
 /** Enqueue one run on `stream` (CUstream; null: the default stream; an emulated device runs at once). Pointers are
- * checked for null, alignment and a D that overlaps A, B, scales or workspace. Nothing is allocated, and
+ * checked for null, alignment and outputs or a workspace that overlap anything else. Nothing is allocated, and
  * nothing waits. */
 WW_API ww_status ww_gemm_run(ww_plan plan, const ww_gemm_operands* operands, void* stream);
 WW_API ww_status ww_grouped_run(ww_plan plan, const ww_grouped_operands* operands, void* stream);

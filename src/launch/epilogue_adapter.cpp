@@ -45,10 +45,17 @@ EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
   return made;
 }
 
-/// The memory of one node's operands for the matrices of a batch: the step in bytes, and the bytes of all of them.
+/// The memory of one node's operands for the matrices of a batch: the step in bytes, the elements from one matrix to
+/// the next, and the bytes of all of them.
 struct Extent {
-  std::int64_t step = 0;
+  std::int64_t step = 0, stride = 0;
   std::uint64_t bytes = 0;
+};
+
+/// Where the operands of the nodes go.
+struct BoundOperands {
+  MemoryRanges& memory;
+  OperandList& list;
 };
 
 /// Computes the extent of `elements` of each matrix, `stride` from one to the next. Inputs may be shared (0); outputs
@@ -64,7 +71,8 @@ Result<Extent> extent_of(const GemmProblem& p, const char* name, std::int64_t el
                    fmt::format("a multiple of {} elements{}", alignment / size,
                                writable ? fmt::format(", at least the {} of one matrix", elements) : ", at least 0"),
                    fmt::format("{}", stride));
-  return Extent{p.batch > 1 ? stride * size : 0, static_cast<std::uint64_t>(last + elements) * size};
+  return Extent{p.batch > 1 ? stride * size : 0, p.batch > 1 ? stride : 0,
+                static_cast<std::uint64_t>(last + elements) * static_cast<std::uint64_t>(size)};
 }
 
 /// What a launch passes for one operand of a tree.
@@ -75,17 +83,37 @@ struct Operand {
   DType type;
   int alignment;  // in bytes
   bool writable;
+  bool is_d = false;  // C in place: D stands for it where overlaps are looked for
 };
 
-/// Binds `elements` for each matrix; `step` receives the distance between them.
-Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t elements, i64& step,
-                  MemoryRanges& memory) {
+/// The rows of one matrix of an operand, in elements: a vector is one row.
+struct Rows {
+  std::int64_t count, width, ld;
+  std::int64_t elements() const { return (count - 1) * ld + width; }
+};
+
+/// Returns the span of the operand's matrices. Several vectors of a batch are the rows of a matrix.
+OperandSpan span_of(const Rows& rows, const Extent& extent, DType type) {
+  const int size = bytes_of(type);
+  if (rows.count == 1) return OperandSpan::matrix(extent.bytes, rows.width, max(extent.stride, rows.width), 0, size);
+  const bool dense = rows.ld == rows.width && extent.stride == rows.count * rows.width;
+  return OperandSpan::matrix_with_gaps(extent.bytes, rows.width, rows.ld, extent.stride, size, dense);
+}
+
+/// Binds `rows` of each matrix; `step` receives the distance between matrices.
+Result<void> bind(const GemmProblem& p, const Operand& operand, const Rows& rows, i64& step, BoundOperands& to) {
   WW_CHECK(check_pointer(operand.name, operand.base, operand.alignment));
-  WW_TRY(const Extent extent,
-         extent_of(p, operand.name, elements, operand.stride, operand.type, operand.alignment, operand.writable));
+  WW_TRY(const Extent extent, extent_of(p, operand.name, rows.elements(), operand.stride, operand.type,
+                                        operand.alignment, operand.writable));
   step = extent.step;
-  memory.add({operand.name, operand.base, extent.bytes, operand.writable});
+  to.memory.add({operand.name, operand.base, extent.bytes, operand.writable});
+  if (!operand.is_d) to.list.add(operand.name, operand.base, span_of(rows, extent, operand.type), operand.writable);
   return {};
+}
+
+/// Binds `elements` one after another of each matrix.
+Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t elements, i64& step, BoundOperands& to) {
+  return bind(p, operand, Rows{1, elements, elements}, step, to);
 }
 
 bool by_column(const GemmProblem& p) { return p.c_layout == OutputLayout::column; }
@@ -103,10 +131,11 @@ Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, 
   row = ld;
   return {};
 }
+
 Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
-                         MemoryRanges& memory) {
+                         BoundOperands& to) {
   WW_CHECK(check_row(p, operand.name, ld, row));
-  return bind(p, operand, by_column(p) ? (p.n - 1) * row + p.m : (p.m - 1) * row + p.n, step, memory);
+  return bind(p, operand, by_column(p) ? Rows{p.n, p.m, row} : Rows{p.m, p.n, row}, step, to);
 }
 
 /// Checks C in place: the thread that reads it then writes D, so each element must have the same memory.
@@ -128,31 +157,31 @@ Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, cons
 }
 
 Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from, config::EpilogueArguments& to,
-                         MemoryRanges& memory) {
+                         BoundOperands& bound) {
   to.scalar[slot] = from.scalar[slot];
   to.scalar_pointer[slot] = from.scalar_pointer[slot];
   if (!from.scalar_pointer[slot]) return {};
   return bind(p, {kScalarNames[slot], from.scalar_pointer[slot], from.batch_scalar[slot], f32, 4, false}, 1,
-              to.steps.scalar[slot], memory);
+              to.steps.scalar[slot], bound);
 }
 
 /// Binds the scales of D, `blocks` times 128 rows of each matrix.
 Result<void> bind_chunks(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op, std::int64_t blocks,
-                         config::EpilogueArguments& to, MemoryRanges& memory) {
-  if (op == EpilogueOp::quantise_nv) WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, memory));
+                         config::EpilogueArguments& to, BoundOperands& bound) {
+  if (op == EpilogueOp::quantise_nv) WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, bound));
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   const std::int64_t chunks = scale_chunks(columns, config::columns_of_out_scale(op));
   to.out_scales = static_cast<float*>(from.out_scale_chunks);  // the kernel writes bytes
   return bind(p, {"out_scale_chunks", from.out_scale_chunks, from.batch_out_scale_chunks, DType::e8m0, 16, true},
-              blocks * chunks * kScaleChunkBytes, to.steps.out_scales, memory);
+              blocks * chunks * kScaleChunkBytes, to.steps.out_scales, bound);
 }
 
 Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op,
-                            config::EpilogueArguments& to, MemoryRanges& memory) {
+                            config::EpilogueArguments& to, BoundOperands& bound) {
   if (op == EpilogueOp::quantise) {
-    WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, memory));
+    WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, bound));
     to.amax = from.amax;
-    return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, 1, to.steps.amax, memory);
+    return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, 1, to.steps.amax, bound);
   }
   const std::int64_t blocks = ceil_div(config::output_columns(p.epilogue, p.n), 128);
   std::int64_t row = from.out_scales_row, block = from.out_scales_block;
@@ -160,49 +189,53 @@ Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, 
   if (row < 0 || block < 0)
     return failure(ErrorCode::invalid, "out_scales (strides)", "at least 0", fmt::format("{}, {}", row, block));
   to.out_scales = from.out_scales, to.out_scales_row = row, to.out_scales_block = block;
-  return bind(p, {"out_scales", from.out_scales, from.batch_out_scales, f32, 4, true},
-              (p.m - 1) * row + (blocks - 1) * block + 1, to.steps.out_scales, memory);
+  const std::int64_t last = (p.m - 1) * row + (blocks - 1) * block;
+  const Rows rows = block == 1 ? Rows{p.m, blocks, row} : row == 1 ? Rows{blocks, p.m, block} : Rows{1, last + 1, 0};
+  return bind(p, {"out_scales", from.out_scales, from.batch_out_scales, f32, 4, true}, rows, to.steps.out_scales,
+              bound);
 }
 
-Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
-                       std::int64_t scale_blocks, config::EpilogueArguments& to, MemoryRanges& memory) {
+/// `in_place`: C is D.
+Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from, bool in_place,
+                       std::int64_t scale_blocks, config::EpilogueArguments& to, BoundOperands& bound) {
   const int slot = node.slot, two = 2 * bytes_of(node.type);
   config::EpilogueSteps& steps = to.steps;
-  if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
+  if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, bound);
   // each has its own address
   if (node.op == EpilogueOp::c && p.pointer_array) return check_row(p, "c", from.ldc, to.ldc);
   if (node.op == EpilogueOp::c) {
     to.c = from.c;
-    return bind_matrix(p, {"c", from.c, from.batch_c, node.type, two, false}, from.ldc, to.ldc, steps.c, memory);
+    return bind_matrix(p, {"c", from.c, from.batch_c, node.type, two, false, in_place}, from.ldc, to.ldc, steps.c,
+                       bound);
   }
   if (node.op == EpilogueOp::row_vector) {
     to.row_vector[slot] = from.row_vector[slot];
     return bind(p, {kRowNames[slot], from.row_vector[slot], from.batch_row_vector[slot], node.type, two, false}, p.n,
-                steps.row_vector[slot], memory);
+                steps.row_vector[slot], bound);
   }
   if (node.op == EpilogueOp::column_vector) {
     to.column_vector[slot] = from.column_vector[slot];
     return bind(p, {kColumnNames[slot], from.column_vector[slot], from.batch_column_vector[slot], f32, 4, false}, p.m,
-                steps.column_vector[slot], memory);
+                steps.column_vector[slot], bound);
   }
   if (node.op == EpilogueOp::auxiliary) {
     to.auxiliary[slot] = from.auxiliary[slot];
     return bind_matrix(p,
                        {kAuxiliaryNames[slot], from.auxiliary[slot], from.batch_auxiliary[slot], node.type, two, false},
-                       from.ld_auxiliary[slot], to.ld_auxiliary[slot], steps.auxiliary[slot], memory);
+                       from.ld_auxiliary[slot], to.ld_auxiliary[slot], steps.auxiliary[slot], bound);
   }
   if (node.op == EpilogueOp::store) {
     to.out[slot] = from.out[slot];
     return bind_matrix(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], node.type, two, true},
-                       from.ld_out[slot], to.ld_out[slot], steps.out[slot], memory);
+                       from.ld_out[slot], to.ld_out[slot], steps.out[slot], bound);
   }
   if (config::is_reduction(node.op)) {
     to.out[slot] = from.out[slot];
     return bind(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], f32, 4, true},
-                config::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], memory);
+                config::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], bound);
   }
-  if (config::is_microscale(node.op)) return bind_chunks(p, from, node.op, scale_blocks, to, memory);
-  if (config::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, memory);
+  if (config::is_microscale(node.op)) return bind_chunks(p, from, node.op, scale_blocks, to, bound);
+  if (config::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, bound);
   return {};
 }
 
@@ -272,11 +305,13 @@ std::size_t EpilogueAdapter::workspace_bytes() const {
 }
 
 Result<void> EpilogueAdapter::bind_nodes(const EpilogueOperands& operands, bool in_place, void* workspace,
-                                         config::EpilogueArguments& arguments, MemoryRanges& memory) const {
+                                         config::EpilogueArguments& arguments, MemoryRanges& memory,
+                                         OperandList& list) const {
   if (grouped_) WW_CHECK(check_no_steps(operands));
+  BoundOperands bound{memory, list};
   for (const EpilogueNode& node : nodes_) {
     const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
-    WW_CHECK(bind_node(of_group ? groups_ : rows_, node, operands, scale_blocks_, arguments, memory));
+    WW_CHECK(bind_node(of_group ? groups_ : rows_, node, operands, in_place, scale_blocks_, arguments, bound));
     if (in_place && node.op == EpilogueOp::c) WW_CHECK(check_in_place(rows_, node, operands, arguments.ldc));
   }
   if (swaps_) exchange_vectors(arguments);
@@ -285,17 +320,24 @@ Result<void> EpilogueAdapter::bind_nodes(const EpilogueOperands& operands, bool 
 
 Result<void> EpilogueAdapter::clear_reductions(runtime::Backend& backend, const EpilogueOperands& operands,
                                                Stream stream) const {
+  MemoryRanges memory;
+  OperandList list;
+  BoundOperands bound{memory, list};
+  config::EpilogueArguments arguments{};
+  const auto elements_of = [&](const EpilogueNode& node) -> std::int64_t {
+    if (node.op == EpilogueOp::quantise) return rows_.batch == 0 ? 0 : 1;
+    if (!config::is_reduction(node.op) || rows_.batch == 0) return 0;
+    return config::is_row_reduction(node.op) ? rows_.m : rows_.n;
+  };
+  for (const EpilogueNode& node : nodes_)
+    if (elements_of(node) > 0) WW_CHECK(bind_node(rows_, node, operands, false, scale_blocks_, arguments, bound));
+  WW_CHECK(list.check_apart());
   for (const EpilogueNode& node : nodes_) {
+    if (elements_of(node) == 0) continue;
     const bool whole = node.op == EpilogueOp::quantise;
-    if (!whole && !config::is_reduction(node.op)) continue;
-    const std::int64_t elements = whole ? 1 : config::is_row_reduction(node.op) ? rows_.m : rows_.n;
-    if (elements == 0 || rows_.batch == 0) continue;
-    config::EpilogueArguments bound{};
-    MemoryRanges memory;
-    WW_CHECK(bind_node(rows_, node, operands, scale_blocks_, bound, memory));
-    float* const output = whole ? bound.amax : static_cast<float*>(bound.out[node.slot]);
-    const i64 step = whole ? bound.steps.amax : bound.steps.out[node.slot];
-    const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
+    float* const output = whole ? arguments.amax : static_cast<float*>(arguments.out[node.slot]);
+    const i64 step = whole ? arguments.steps.amax : arguments.steps.out[node.slot];
+    const auto bytes = static_cast<std::size_t>(elements_of(node)) * sizeof(float);
     if (rows_.batch == 1 || step == static_cast<i64>(bytes)) {
       WW_CHECK(backend.clear(output, bytes * static_cast<std::size_t>(rows_.batch), stream));
       continue;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "launch/operand_overlap.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/config/epilogue_arguments.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -59,23 +60,24 @@ class EpilogueAdapter {
   /// Returns the workspace of reductions, zeroed before the first launch; 0 without them.
   std::size_t workspace_bytes() const;
 
-  /// Fills `arguments` and `memory` with the operands of the tree; `workspace` is where workspace_bytes() begin.
+  /// Fills `arguments`, `memory` and `list` with the operands of the tree; `workspace` is where workspace_bytes()
+  /// begin. `list` gets neither the workspace nor, if it is `in_place`, C.
   /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C with another layout
   /// than D.
   Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
-                    config::EpilogueArguments& arguments, MemoryRanges& memory) const {
+                    config::EpilogueArguments& arguments, MemoryRanges& memory, OperandList& list) const {
     if (nodes_.empty() && !grouped_) return {};
-    return bind_nodes(operands, in_place, workspace, arguments, memory);
+    return bind_nodes(operands, in_place, workspace, arguments, memory, list);
   }
 
   /// Replaces bind() and the launch for a product without elements (M or N is 0), which runs no kernel: clears the
-  /// outputs of its reductions in the order of `stream`. Errors: invalid, naming an output that is missing or
-  /// misaligned.
+  /// outputs of its reductions in the order of `stream`. Errors: invalid, naming an output that is missing,
+  /// misaligned or overlaps another.
   Result<void> clear_reductions(runtime::Backend& backend, const EpilogueOperands& operands, Stream stream) const;
 
  private:
   Result<void> bind_nodes(const EpilogueOperands& operands, bool in_place, void* workspace,
-                          config::EpilogueArguments& arguments, MemoryRanges& memory) const;
+                          config::EpilogueArguments& arguments, MemoryRanges& memory, OperandList& list) const;
   Result<void> bind_partials(void* workspace, config::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
   GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that each group has separately

@@ -244,11 +244,15 @@ Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::
 }
 
 OperandSpans GemmAdapter::spans() const {
-  if (pointers_) return {};
   const GemmProblem& g = product_;
   MemoryRanges memory;
   add_memory({}, memory);
   const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
+  const std::size_t matrices = pointers_ ? 0 : 3;  // the host does not know what arrays of pointers point to
+  OperandSpans spans{};
+  spans.scale_a = OperandSpan::flat(bytes(matrices)), spans.scale_b = OperandSpan::flat(bytes(matrices + 1));
+  spans.workspace = OperandSpan::flat(workspace_bytes());
+  if (pointers_) return spans;
   const auto operand = [&](std::size_t i, DType type, Major major, std::int64_t rows, std::int64_t ld,
                            std::int64_t batch) {
     const std::int64_t columns = major == Major::k ? g.k : rows, step = g.batch > 1 ? batch : 0;
@@ -258,13 +262,21 @@ OperandSpans GemmAdapter::spans() const {
   };
   const bool by_column = g.d_layout == OutputLayout::column;
   const std::int64_t columns = config::output_columns(g.epilogue, g.n);
-  OperandSpans spans;
   spans.a = operand(0, g.a, g.a_major, g.m, g.lda, g.batch_a);
   spans.b = operand(1, g.b, g.b_major, g.n, g.ldb, g.batch_b);
   spans.d = OperandSpan::matrix(bytes(2), bytes_in(g.d, by_column ? g.m : columns), bytes_in(g.d, g.ldd),
                                 bytes_in(g.d, g.batch > 1 ? g.batch_d : 0), 1);
-  spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
   return spans;
+}
+
+void GemmAdapter::list_operands(const KernelPointers& operands, const GemmOperands& given, const KGroupPointers& groups,
+                                OperandList& list) const {
+  list.add_product(operands, spans_, config::swaps(config_));
+  list.add_global_scale(given.global_scale);
+  if (pointers_)
+    for (const MemoryRange& range : pointers_->arrays(given)) list.add(range);
+  if (k_groups_)
+    for (const MemoryRange& range : memory_of(*k_groups_, groups)) list.add(range);
 }
 
 void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memory) const {
@@ -352,13 +364,16 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   MemoryRanges memory;
   if (device_.info().emulated) {
     add_memory(operands, memory);
-    if (k_groups_) add_groups(*k_groups_, groups, memory);
+    if (k_groups_)
+      for (const MemoryRange& range : memory_of(*k_groups_, groups)) memory.add(range);
   }
   const bool in_place = pointers_ ? given.c_pointers == given.d_pointers : given.epilogue.c == given.d;
   if (!pointers_ && memory.size() != 0) memory[2].unwritten = !in_place;  // D
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset_;
-  WW_CHECK(epilogue_.bind(given.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
-  WW_CHECK(check_apart(operands, spans_, config::swaps(config_)));
+  OperandList list;
+  list_operands(operands, given, groups, list);
+  WW_CHECK(epilogue_.bind(given.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory, list));
+  WW_CHECK(list.check_apart());
 
   auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset_);
   if (group_maps_) {

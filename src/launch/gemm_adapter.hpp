@@ -51,8 +51,11 @@ class GemmAdapter {
   /// Returns the map of A or B as stored, with `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
                                              std::int64_t rows, std::int64_t ld, int box_rows) const;
-  /// Returns the spans of the operands that the kernel names; none with arrays of pointers.
+  /// Returns the spans of the operands that the kernel names; with arrays of pointers those of no matrix.
   OperandSpans spans() const;
+  /// Adds the operands of a run but the epilogue's.
+  void list_operands(const KernelPointers& operands, const GemmOperands& given, const KGroupPointers& groups,
+                     OperandList& list) const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const KernelPointers& operands, config::GemmArguments& arguments) const;
   /// Encodes the maps of scales that the tensor core applies.
@@ -81,7 +84,7 @@ class GemmAdapter {
   std::size_t epilogue_offset_ = 0;  // in the workspace
   std::size_t maps_offset_ = 0;      // the same, of tensor maps of pointer arrays or of groups of K
   runtime::Launch launch_;           // without params, memory and stream
-  OperandSpans spans_;               // what D must not overlap
+  OperandSpans spans_{};             // of operands, so that overlaps are found
   mutable MapCache maps_;            // of A, B and D
 };
 

@@ -156,12 +156,13 @@ OperandSpans GroupedAdapter::spans() const {
   MemoryRanges memory;
   add_product_memory(g, {}, workspace_bytes(), memory);
   const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
-  OperandSpans spans;
+  OperandSpans spans{};
   spans.a = OperandSpan::matrix(bytes(0), bytes_in(g.a, g.k), bytes_in(g.a, g.lda), 0, 1);
-  spans.b.bytes = bytes(1);
+  spans.b = OperandSpan::flat(bytes(1));
   spans.d =
       OperandSpan::matrix(bytes(2), bytes_in(g.d, config::output_columns(g.epilogue, g.n)), bytes_in(g.d, g.ldd), 0, 1);
-  spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
+  spans.scale_a = OperandSpan::flat(bytes(3)), spans.scale_b = OperandSpan::flat(bytes(4));
+  spans.workspace = OperandSpan::flat(workspace_bytes());
   return spans;
 }
 
@@ -338,8 +339,12 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
       add_product_memory(problem_, operands, workspace_bytes(), memory);
       memory[2].unwritten = operands.epilogue.c != operands.d;  // D
     }
-    WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
-    WW_CHECK(check_apart(operands, spans_));
+    OperandList list;
+    list.add_product(operands, spans_);
+    list.add_global_scale(operands.global_scale);
+    for (const MemoryRange& range : group_memory(problem_, operands)) list.add(range);
+    WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory, list));
+    WW_CHECK(list.check_apart());
   }
   // Zeros first, so that statistics and reports of a run are those of the product.
   if (zeros_) WW_CHECK(launch_zeros(operands, stream));

@@ -65,7 +65,7 @@ class GroupedAdapter {
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
   runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
   config::GroupedArguments arguments_{};                           // without pointers
-  OperandSpans spans_;                                             // what D must not overlap
+  OperandSpans spans_{};                                           // of operands, so that overlaps are found
   mutable MapCache maps_;                                          // of A in every box, B and D
 };
 

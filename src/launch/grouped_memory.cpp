@@ -68,6 +68,10 @@ MemoryRange status_memory(const GroupedOperands& operands) {
 
 }  // namespace
 
+std::array<MemoryRange, 3> group_memory(const GroupedProblem& p, const GroupedOperands& operands) {
+  return {{sizes_memory(p, operands), sizes2_memory(p, operands), status_memory(operands)}};
+}
+
 void add_product_memory(const GroupedProblem& p, const GroupedOperands& operands, std::size_t workspace_bytes,
                         MemoryRanges& memory) {
   memory.add({"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, p.a), false});
@@ -75,9 +79,7 @@ void add_product_memory(const GroupedProblem& p, const GroupedOperands& operands
   memory.add(d_memory(p, operands));
   memory.add({"scale_a", operands.scale_a, scale_a_bytes(p), false});
   memory.add({"scale_b", operands.scale_b, scale_b_bytes(p), false});
-  memory.add(sizes_memory(p, operands));
-  memory.add(sizes2_memory(p, operands));
-  memory.add(status_memory(operands));
+  for (const MemoryRange& range : group_memory(p, operands)) memory.add(range);
   if (operands.global_scale != nullptr) memory.add({"global_scale", operands.global_scale, sizeof(float), false});
   // The counters of tiles and CTAs return to zero; what follows tells of the last launch.
   constexpr std::size_t kCounters = offsetof(config::GroupedWorkspace, widths);

@@ -15,6 +15,9 @@ namespace ww::adapters {
 void add_product_memory(const GroupedProblem& problem, const GroupedOperands& operands, std::size_t workspace_bytes,
                         MemoryRanges& memory);
 
+/// Returns the memory of sizes, sizes2 and status, without bytes what the encoding or the caller leaves out.
+std::array<runtime::MemoryRange, 3> group_memory(const GroupedProblem& problem, const GroupedOperands& operands);
+
 /// Returns the memory of the launch that makes tensor maps of groups.
 std::array<runtime::MemoryRange, 4> update_memory(const GroupedProblem& problem, const GroupedOperands& operands,
                                                   std::size_t workspace_bytes);

@@ -55,7 +55,7 @@ Result<void> KGroupMaps::launch(const Device& device, const void* rows_of_a, con
   MemoryRanges memory;
   if (device.info().emulated) {
     memory.add({"tensor maps", to, bytes(), true});
-    add_groups(groups_, silent, memory);
+    for (const runtime::MemoryRange& range : memory_of(groups_, silent)) memory.add(range);
   }
   return start(device, launch_, &arguments, memory, stream);
 }

@@ -27,14 +27,14 @@ config::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& poin
   return sizes;
 }
 
-void add_groups(const KGroups& groups, const KGroupPointers& pointers, MemoryRanges& memory) {
+std::array<runtime::MemoryRange, 3> memory_of(const KGroups& groups, const KGroupPointers& pointers) {
   const std::int64_t count = groups.encoding == GroupEncoding::row_ids  ? groups.rows
                              : groups.encoding == GroupEncoding::indptr ? groups.groups + 1
                                                                         : groups.groups;
   const bool two = groups.encoding == GroupEncoding::starts_counts;
-  memory.add({"sizes", pointers.sizes, static_cast<std::uint64_t>(count) * 4, false});
-  memory.add({"sizes2", pointers.sizes2, two ? static_cast<std::uint64_t>(groups.groups) * 4 : 0, false});
-  memory.add({"status", pointers.status, pointers.status != nullptr ? std::uint64_t{4} : 0, true});
+  return {{{"sizes", pointers.sizes, static_cast<std::uint64_t>(count) * 4, false},
+           {"sizes2", pointers.sizes2, two ? static_cast<std::uint64_t>(groups.groups) * 4 : 0, false},
+           {"status", pointers.status, pointers.status != nullptr ? std::uint64_t{4} : 0, true}}};
 }
 
 }  // namespace ww::adapters

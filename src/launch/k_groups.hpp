@@ -2,6 +2,7 @@
 // Groups of K: their properties in a problem, the arrays of a launch, and the memory that those take.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "launch/epilogue_adapter.hpp"
@@ -27,6 +28,7 @@ struct KGroupPointers {
 
 Result<void> check_groups(const KGroups& groups, const KGroupPointers& pointers);
 config::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& pointers);
-void add_groups(const KGroups& groups, const KGroupPointers& pointers, MemoryRanges& memory);
+/// Returns the memory of sizes, sizes2 and status, without bytes what the encoding or the caller leaves out.
+std::array<runtime::MemoryRange, 3> memory_of(const KGroups& groups, const KGroupPointers& pointers);
 
 }  // namespace ww::adapters

@@ -79,12 +79,9 @@ Result<void> MicroscaleAdapter::run(const MicroscaleOperands& o, Stream stream) 
                                                    {"scales", o.scales, scales_bytes_, true},
                                                    {"tensor_scale", o.tensor_scale, sizeof(float), false}};
   const std::size_t ranges = o.tensor_scale != nullptr ? 4 : 3;
-  for (std::size_t i = 0; i < ranges; ++i)
-    for (std::size_t j = 0; j < ranges; ++j) {
-      if (i == j || !memory[i].writable) continue;
-      WW_CHECK(check_apart(memory[j].name, memory[i].base, {memory[i].bytes}, memory[j].base, {memory[j].bytes},
-                           memory[i].name));
-    }
+  OperandList list;
+  for (const runtime::MemoryRange& range : std::span(memory).first(ranges)) list.add(range);
+  WW_CHECK(list.check_apart());
   config::MicroscaleArguments a = arguments_;
   a.x = static_cast<const char*>(o.x), a.q = static_cast<char*>(o.q);
   a.scales = reinterpret_cast<char*>(o.scales), a.tensor_scale = o.tensor_scale;

@@ -78,10 +78,11 @@ Result<void> PackScalesAdapter::run(const PackScalesOperands& o, Stream stream) 
   const std::uint64_t to = 4 * static_cast<std::uint64_t>(packed_span(p));
   const std::array<runtime::MemoryRange, 3> memory{
       runtime::MemoryRange{"packed", o.packed, to, true},
-      {"scales", o.scales, 4 * static_cast<std::uint64_t>(scales_span(p)), false},
+      {"scales", o.scales, reads ? 4 * static_cast<std::uint64_t>(scales_span(p)) : 0, false},
       {"sizes", o.sizes, 4 * static_cast<std::uint64_t>(p.groups), false}};
-  for (std::size_t i = reads ? 1 : 2; i < (p.groups > 0 ? 3u : 2u); ++i)
-    WW_CHECK(check_apart(memory[i].name, o.packed, {to}, memory[i].base, {memory[i].bytes}, "packed"));
+  OperandList list;
+  for (const runtime::MemoryRange& range : memory) list.add(range);
+  WW_CHECK(list.check_apart());
   config::PackScalesArguments a = arguments_;
   a.scales = o.scales, a.packed = o.packed, a.sizes = p.groups > 0 ? o.sizes : nullptr;
   return start(device_, launch_, &a, std::span(memory).first(p.groups > 0 ? 3 : reads ? 2 : 1), stream);

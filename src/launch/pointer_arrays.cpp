@@ -40,17 +40,23 @@ Result<void> PointerArrays::launch(const Device& device, const GemmOperands& ope
                                    const arch::TensorMap& b, const arch::TensorMap& d, arch::TensorMap* to,
                                    Stream stream) const {
   const bool loads = problem_.k > 0;
-  const std::uint64_t array = static_cast<std::uint64_t>(problem_.batch) * sizeof(void*);
   kernel::PointerMapsArguments arguments{
       {a, b, d},
       {loads ? operands.a_pointers : nullptr, loads ? operands.b_pointers : nullptr, operands.d_pointers},
       to,
       static_cast<i32>(problem_.batch)};
-  const std::array<MemoryRange, 4> memory{{{"a_pointers", operands.a_pointers, loads ? array : 0, false},
-                                           {"b_pointers", operands.b_pointers, loads ? array : 0, false},
-                                           {"d_pointers", operands.d_pointers, array, false},
-                                           {"tensor maps", to, pointer_map_bytes(problem_), true}}};
+  std::array<MemoryRange, 4> memory = arrays(operands);
+  memory[3] = {"tensor maps", to, pointer_map_bytes(problem_), true};  // the product alone reads C's
   return start(device, launch_, &arguments, memory, stream);
+}
+
+std::array<MemoryRange, 4> PointerArrays::arrays(const GemmOperands& operands) const {
+  const std::uint64_t array = static_cast<std::uint64_t>(problem_.batch) * sizeof(void*);
+  const std::uint64_t loaded = problem_.k > 0 ? array : 0;
+  return {{{"a_pointers", operands.a_pointers, loaded, false},
+           {"b_pointers", operands.b_pointers, loaded, false},
+           {"d_pointers", operands.d_pointers, array, false},
+           {"c_pointers", operands.c_pointers, has_c_ ? array : 0, false}}};
 }
 
 void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, std::vector<MemoryRange>& memory) const {
@@ -64,8 +70,7 @@ void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, s
   const std::uint64_t d =
       p.d_layout == OutputLayout::row ? span(p.m, columns, p.ldd, p.d) : span(columns, p.m, p.ldd, p.d);
   memory.push_back({"tensor maps", maps, pointer_map_bytes(p), true});
-  if (has_c_)
-    memory.push_back({"c_pointers", operands.c_pointers, static_cast<std::uint64_t>(p.batch) * sizeof(void*), false});
+  if (has_c_) memory.push_back(arrays(operands)[3]);
   DType type_of_c = DType::f32;
   for (int i = 0; i < p.epilogue.size(); ++i)
     if (p.epilogue.node(i).op == EpilogueOp::c) type_of_c = p.epilogue.node(i).type;

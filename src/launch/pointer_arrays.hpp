@@ -2,6 +2,7 @@
 // The launch that makes tensor maps of pointer arrays, and the memory to which those arrays point.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "runtime/backend.hpp"
@@ -27,6 +28,8 @@ class PointerArrays {
   /// all matrices.
   Result<void> launch(const Device& device, const GemmOperands& operands, const arch::TensorMap& a,
                       const arch::TensorMap& b, const arch::TensorMap& d, arch::TensorMap* to, Stream stream) const;
+  /// Returns the memory of the arrays themselves: of A, B, D and C, without bytes what the product does not read.
+  std::array<runtime::MemoryRange, 4> arrays(const GemmOperands& operands) const;
   /// Adds the memory that the product may touch on an emulated device, where device memory is the host's and the arrays
   /// can be read.
   void add_memory(const GemmOperands& operands, const void* maps, std::vector<runtime::MemoryRange>& memory) const;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "config/quantize_text.hpp"
 #include "launch/operand_maps.hpp"
 #include "launch/start.hpp"
@@ -117,24 +119,27 @@ int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, T
   };
   int count = 0;
   const auto add = [&](const char* name, const void* pointer, const OperandSpan& span, std::uint64_t alignment,
-                       bool written, bool gaps) {
-    if (span.bytes > 0) to[count++] = {name, pointer, span, alignment, written, gaps && span.pitch == 0};
+                       bool written) {
+    if (span.bytes > 0) to[count++] = {name, pointer, span, alignment, written};
   };
   const auto matrix = [&](const char* name, const void* pointer, DType type, std::int64_t rows, std::int64_t width,
                           std::int64_t ld, std::int64_t stride, bool written) {
     const std::uint64_t size = bytes(span(rows, width, ld, p.batch, stride), type);
-    add(name, pointer, OperandSpan::matrix(size, width, ld, p.batch > 1 ? stride : 0, bytes_of(type)),
-        static_cast<std::uint64_t>(bytes_of(type)), written, ld != width || (p.batch > 1 && stride != rows * ld));
+    const bool dense = ld == width && (p.batch == 1 || stride == rows * ld);
+    add(name, pointer, OperandSpan::matrix_with_gaps(size, width, ld, p.batch > 1 ? stride : 0, bytes_of(type), dense),
+        static_cast<std::uint64_t>(bytes_of(type)), written);
   };
   const auto scales = [&](const char* name, const void* pointer, std::int64_t rows, std::int64_t row,
                           std::int64_t width, std::int64_t column, std::int64_t stride, bool written) {
     const std::int64_t size = scale_span(rows, row, width, column, p.batch, stride);
     const bool by_row = column == 1;  // otherwise the rows follow one another
-    OperandSpan span{bytes(size, DType::f32)};
+    const bool dense = size == rows * width * p.batch;
+    OperandSpan span = OperandSpan::flat(bytes(size, DType::f32));
+    span.loose = !dense;
     if (by_row || row == 1)
-      span = OperandSpan::matrix(span.bytes, by_row ? width : rows, by_row ? row : column, p.batch > 1 ? stride : 0,
-                                 bytes_of(DType::f32));
-    add(name, pointer, span, alignof(float), written, size != rows * width * p.batch);
+      span = OperandSpan::matrix_with_gaps(span.bytes, by_row ? width : rows, by_row ? row : column,
+                                           p.batch > 1 ? stride : 0, bytes_of(DType::f32), dense);
+    add(name, pointer, span, alignof(float), written);
   };
   matrix(copies ? "w" : "x", o.x, p.x, p.m, p.k, p.ldx, p.batch_x, false);
   const std::int64_t rows = blocks ? blocks_m : p.m, transposed_rows = blocks ? blocks_k : p.k;
@@ -152,7 +157,8 @@ int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, T
              p.transposed_scale_m, p.batch_transposed_scales, true);
   }
   if (o.padded_ends != nullptr)
-    add("padded_ends", o.padded_ends, {static_cast<std::uint64_t>(p.groups) * 4}, alignof(std::int32_t), true, false);
+    add("padded_ends", o.padded_ends, OperandSpan::flat(static_cast<std::uint64_t>(p.groups) * 4),
+        alignof(std::int32_t), true);
   return count;
 }
 
@@ -161,23 +167,20 @@ Result<void> QuantizeAdapter::run(const QuantizeOperands& o, const float* x_scal
   Tensor tensor[kTensors];
   const int count = tensors(o, x_scales, tensor);
   MemoryRanges memory;
-  for (int i = 0; i < count; ++i) {
-    WW_CHECK(check_pointer(tensor[i].name, tensor[i].pointer, tensor[i].alignment));
-    memory.add({tensor[i].name, tensor[i].pointer, tensor[i].span.bytes, tensor[i].written});
-    for (int j = 0; j < i; ++j) {
-      const bool one_written = tensor[i].written || tensor[j].written;
-      if (!one_written || tensor[i].loose || tensor[j].loose) continue;
-      const Tensor &written = tensor[tensor[i].written ? i : j], &other = tensor[tensor[i].written ? j : i];
-      WW_CHECK(check_apart(other.name, written.pointer, written.span, other.pointer, other.span, written.name));
-    }
+  OperandList list;
+  for (const Tensor& t : std::span(tensor).first(static_cast<std::size_t>(count))) {
+    WW_CHECK(check_pointer(t.name, t.pointer, t.alignment));
+    memory.add({t.name, t.pointer, t.span.bytes, t.written});
+    list.add(t.name, t.pointer, t.span, t.written);
   }
   config::QuantizeArguments a = arguments_;
   if (groups_.groups > 0) {
     const KGroupPointers pointers{o.sizes, o.sizes2, o.status};
     WW_CHECK(check_groups(groups_, pointers));
     a.groups = group_sizes(groups_, pointers);
-    add_groups(groups_, pointers, memory);
+    for (const runtime::MemoryRange& range : memory_of(groups_, pointers)) memory.add(range), list.add(range);
   }
+  WW_CHECK(list.check_apart());
   const auto aligned = [](const void* p, std::uint64_t to) { return reinterpret_cast<std::uintptr_t>(p) % to == 0; };
   a.x = o.x, a.q = o.q, a.transposed = o.transposed;
   a.x_scales = x_scales, a.scales = o.scales, a.transposed_scales = o.transposed_scales;

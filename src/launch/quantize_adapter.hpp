@@ -41,7 +41,6 @@ class QuantizeAdapter {
     OperandSpan span;
     std::uint64_t alignment;  // of its elements
     bool written;
-    bool loose;  // has gaps that are not those between rows of one pitch; other tensors may lie in them
   };
   static constexpr int kTensors = 9;
   int tensors(const QuantizeOperands& operands, const float* x_scales, Tensor (&to)[kTensors]) const;

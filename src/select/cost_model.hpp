@@ -99,7 +99,7 @@ struct CostConstants {
                                     // to the best
   double uncertainty_workspace = 0.15;  // split-K through workspace alone, tiles of 64 rows: no times are on record
                                         // since threads load several partial tiles at once
-  double uncertainty = 0.30;        // schedules and schedulers without a recorded time
+  double uncertainty = 0.30;            // schedules and schedulers without a recorded time
 };
 
 /// Returns the modelled cost. `config` is resolved and without fault. `sms` are those of the device, or the limit of

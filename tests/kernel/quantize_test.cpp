@@ -322,9 +322,9 @@ TEST(Quantize, RunNamesThePointerAtFault) {
   o = right, o.scales = floats(16386), expect("scales", o);
   o = right, o.transposed = nullptr, expect("transposed", o);
   o = right, o.transposed_scales = nullptr, expect("transposed_scales", o);
-  o = right, o.q = memory + 40, expect("q", o);  // in x
-  o = right, o.transposed = memory + 8192 + 2559, expect("transposed", o);
-  o = right, o.scales = floats(60004), expect("transposed_scales", o);
+  o = right, o.q = memory + 40, expect("q", o);                    // in x
+  o = right, o.transposed = memory + 8192 + 2559, expect("q", o);  // of two outputs the first is named
+  o = right, o.scales = floats(60004), expect("scales", o);
 
   p.groups = 3;
   const auto grouped = plan_quantize(device, p);

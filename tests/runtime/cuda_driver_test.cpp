@@ -479,8 +479,9 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
   void* const memory = reinterpret_cast<void*>(0x1000);
   const auto overlapped = [&](const auto& made, auto operands) {
     if (!made) return std::string(made.error().message);
-    operands.a = operands.b = operands.workspace = memory;
+    operands.a = operands.b = memory;
     operands.d = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
+    operands.workspace = reinterpret_cast<void*>(std::uintptr_t{1} << 41);
     operands.workspace_bytes = made->workspace_bytes();
     if (const auto ran = made->run(operands); !ran) return std::string(ran.error().message);
     for (const CUlaunchAttribute& attribute : driver_->attributes)
@@ -528,8 +529,9 @@ TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
     const auto made = plan_grouped(device, problem, {.config = {.sm90 = {.occupancy = ctas}}, .sms = sms});
     if (!made) return std::pair{made.error().message, 0u};
     GroupedOperands operands;
-    operands.a = operands.b = operands.workspace = memory;
+    operands.a = operands.b = memory;
     operands.d = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
+    operands.workspace = reinterpret_cast<void*>(std::uintptr_t{1} << 41);
     operands.workspace_bytes = made->workspace_bytes();
     operands.sizes = static_cast<const std::int32_t*>(memory);
     if (const auto ran = made->run(operands); !ran) return std::pair{ran.error().message, 0u};
