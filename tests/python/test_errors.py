@@ -87,6 +87,27 @@ def test_overlap(rng, b):
     refused("d", warpwright.gemm, a, b.astype(np.float16), out=storage[64 : 64 + 24 * 16].reshape(24, 16))
     wide_rows = np.zeros((24, 256), np.float16)  # side by side, which is no overlap
     warpwright.gemm(wide_rows[:, :128], b.astype(np.float16), out=wide_rows[:, 128:144])
+    a16, b16, c = a.copy(), b.astype(np.float16), np.zeros((24, 16), np.float32)
+    shifted = np.zeros(24 * 16 + 2, np.float32)
+    warpwright.gemm(a16, b16, c=c, out=c)  # in place
+    shifted_c, out = shifted[2:].reshape(24, 16), shifted[: 24 * 16].reshape(24, 16)
+    refused("d", warpwright.gemm, a16, b16, c=shifted_c, out=out)
+    refused("d", warpwright.gemm, a16, b16, bias=out[3], out=out)
+    refused("d", warpwright.grouped_gemm, a16, np.stack([b16, b16]), offsets=out.view(np.int32)[0, :2], out=out)
+
+
+def test_messages_name_the_type_that_was_given(b):
+    for name in ("float64", "complex64", "complex128", "bool"):
+        with pytest.raises(warpwright.InvalidError) as caught:
+            warpwright.gemm(np.zeros((24, 128), name), b)
+        assert name in caught.value.actual
+
+
+def test_devices_name_their_arguments():
+    for argument, value in (("sms", -1), ("threads", -1), ("pct_depth", -1), ("schedule", "slow"), ("math", "fast")):
+        with pytest.raises(warpwright.InvalidError) as caught:
+            warpwright.Device("emu:sm90", **{argument: value})
+        assert caught.value.argument == argument and f"argument {argument}:" in str(caught.value)
 
 
 def test_types(a, b):

@@ -110,3 +110,14 @@ def test_refusals():
                            ("tensor_scale", lambda: warpwright.quantize_nv(x, tensor_scale=np.ones(2, np.float32)))):
         with pytest.raises((warpwright.InvalidError, warpwright.UnsupportedError), match=f"argument {argument}:"):
             call()
+
+
+@pytest.mark.parametrize("swizzled", [True, False])
+@pytest.mark.parametrize("shape", [(0, 128), (3, 0), (2, 0, 64), (0, 3, 64), (2, 3, 0)])
+def test_nothing_is_cast_to_nothing(shape, swizzled):
+    for function, vector in ((warpwright.quantize_mx, 32), (warpwright.quantize_nv, 16)):
+        q, scales = function(np.zeros(shape, np.float32), swizzled=swizzled)
+        *outer, m, k = shape
+        blocks = -(-k // vector)
+        assert q.shape == (*outer, m, k if function is warpwright.quantize_mx else k // 2)
+        assert scales.shape == ((*outer, -(-m // 128) * -(-blocks // 4) * 512) if swizzled else (*outer, m, blocks))

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace wwpy {
@@ -19,6 +20,13 @@ DeviceObject* wrap(PyTypeObject* type, const char* name, const ww_device_options
   {
     const WithoutGil others;  // the first CUDA device of a process starts the driver
     status = ww_device_open(name, options, &handle);
+  }
+  // Options of emulated devices have a prefix in C, which the arguments here lack.
+  constexpr std::string_view kPrefix = "emu_";
+  const std::string argument = status == WW_OK ? "" : ww_error_argument();
+  if (argument.starts_with(kPrefix)) {
+    const auto kind = static_cast<ErrorKind>(status);
+    return raise(kind, argument.substr(kPrefix.size()), ww_error_expected(), ww_error_actual()), nullptr;
   }
   if (!succeeded(status)) return nullptr;
   ww_device_info info{};

@@ -73,9 +73,10 @@ std::string name_in(PyObject* object) {
 }  // namespace
 
 const char* name_of(Type type) {
-  static const char* const names[] = {"e4m3",  "bf16",   "f16",   "f32",    "e5m2",        "tf32",   "e2m1",
-                                      "e3m2",  "e2m3",   "e8m0",  "uint8",  "int8",        "uint16", "int16",
-                                      "int32", "uint32", "int64", "uint64", "another type"};
+  static const char* const names[] = {"e4m3",    "bf16",      "f16",        "f32",    "e5m2",        "tf32",
+                                      "e2m1",    "e3m2",      "e2m3",       "e8m0",   "uint8",       "int8",
+                                      "uint16",  "int16",     "int32",      "uint32", "int64",       "uint64",
+                                      "float64", "complex64", "complex128", "bool",   "another type"};
   return names[static_cast<int>(type)];
 }
 
@@ -90,7 +91,10 @@ int bytes_of(Type type) {
     case Type::i32:
     case Type::u32: return 4;
     case Type::i64:
-    case Type::u64: return 8;
+    case Type::u64:
+    case Type::f64:
+    case Type::c64: return 8;
+    case Type::c128: return 16;
     default: return 1;
   }
 }

@@ -29,6 +29,10 @@ enum class Type : std::uint8_t {
   u32,
   i64,
   u64,
+  f64,  // this one and those below only for messages, which name what they got
+  c64,
+  c128,
+  boolean,
   other
 };
 

@@ -71,8 +71,9 @@ bool check_scales(const Tensor& scales, const ww_microscale_problem& problem) {
     contiguous = contiguous && (scales.shape[i] <= 1 || scales.stride[i] == packed);
     packed *= scales.shape[i];
   }
-  if (contiguous && scales.elements() == problem.batch * bytes) return true;
-  return invalid("out_scales", std::to_string(problem.batch * bytes) + " contiguous bytes", scales.shape_words());
+  const std::int64_t all = problem.batch * bytes;
+  if (scales.elements() == all && (contiguous || all == 0)) return true;
+  return invalid("out_scales", std::to_string(all) + " contiguous bytes", scales.shape_words());
 }
 
 PyObject* microscale(PyObject*, PyObject* args) {

@@ -3,6 +3,7 @@
 // microsecond.
 #include "tensor.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "dlpack/dlpack.h"
@@ -100,7 +101,10 @@ Type type_of(DLDataType type) {
   if (type.code == kDLFloat4_e2m1fn && type.bits == 4 && type.lanes == 2) return Type::e2m1;
   if (type.lanes != 1) return Type::other;
   switch (type.code) {
-    case kDLFloat: return type.bits == 32 ? Type::f32 : type.bits == 16 ? Type::f16 : Type::other;
+    case kDLFloat:
+      return type.bits == 32 ? Type::f32 : type.bits == 16 ? Type::f16 : type.bits == 64 ? Type::f64 : Type::other;
+    case kDLComplex: return type.bits == 64 ? Type::c64 : type.bits == 128 ? Type::c128 : Type::other;
+    case kDLBool: return type.bits == 8 ? Type::boolean : Type::other;
     case kDLBfloat: return type.bits == 16 ? Type::bf16 : Type::other;
     case kDLFloat8_e4m3fn: return type.bits == 8 ? Type::e4m3 : Type::other;
     case kDLFloat8_e5m2: return type.bits == 8 ? Type::e5m2 : Type::other;
@@ -183,7 +187,12 @@ bool from_array_struct(PyObject* object, const char* argument, Tensor& to) {
   const int bytes = from->itemsize;
   to.type = from->kind == 'f'   ? bytes == 4   ? Type::f32
                                   : bytes == 2 ? Type::f16
+                                  : bytes == 8 ? Type::f64
                                                : Type::other
+            : from->kind == 'c' ? bytes == 8    ? Type::c64
+                                  : bytes == 16 ? Type::c128
+                                                : Type::other
+            : from->kind == 'b' ? Type::boolean
             : from->kind == 'i' ? bytes == 8   ? Type::i64
                                   : bytes == 4 ? Type::i32
                                   : bytes == 2 ? Type::i16
@@ -316,14 +325,16 @@ bool from_attributes(PyObject* object, const char* argument, Tensor& to) {
   return true;
 }
 
-/// Refuses strides that no kernel follows and sizes whose products would overflow.
-bool check_extents(const char* argument, const Tensor& tensor) {
+/// Refuses strides that no kernel follows and sizes whose products would overflow. A tensor without elements gets the
+/// strides of a packed one, because frameworks disagree about the strides of nothing.
+bool check_extents(const char* argument, Tensor& tensor) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 59;
   std::int64_t reach = 1;
-  bool fits = true;
+  bool fits = true, empty = false;
   for (int i = 0; i < tensor.rank; ++i) {
     const std::int64_t extent = tensor.shape[i], stride = tensor.stride[i];
     if (extent < 0) return invalid(argument, "extents of at least 0", tensor.shape_words());
+    empty = empty || extent == 0;
     if (extent <= 1) continue;
     if (stride < 0)
       return invalid(argument, "strides of at least 0",
@@ -331,7 +342,13 @@ bool check_extents(const char* argument, const Tensor& tensor) {
     fits = fits && extent <= kLargest && stride <= kLargest / extent && extent <= kLargest / reach;
     reach = fits ? reach * extent : 1;
   }
-  return fits || invalid(argument, "a tensor within 2^59 elements", tensor.shape_words());
+  if (!fits) return invalid(argument, "a tensor within 2^59 elements", tensor.shape_words());
+  std::int64_t packed = 1;
+  for (int i = tensor.rank - 1; empty && i >= 0; --i) {
+    tensor.stride[i] = packed;
+    packed *= std::max<std::int64_t>(tensor.shape[i], 1);
+  }
+  return true;
 }
 
 }  // namespace
