@@ -329,7 +329,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // Not eight splits or three CTAs with large tables, because tables, slots and a ring do not fit together.
   if (n_major) h.config = n_major_config(p.groups > 1024 ? 0 : i, masked);
   else if (blackwell) h.config = blackwell_grouped_config(i, h);
-  else if (wide) h.config = wide_config(i, masked);
+  else if (wide) h.config = wide_config(p.groups > 1024 ? 2 : i, masked);
   else if (i >= kFirstOccupancyGrouped) h.config = occupancy_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
