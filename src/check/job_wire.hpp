@@ -53,8 +53,8 @@ template <class Wire> void describe(Wire& wire, CheckGroups& g) {
   wire.all(counts, alignment, gap, sizes, sizes2, flags);
 }
 template <class Wire> void describe(Wire& wire, CheckTensorMap& m) {
-  auto& [buffer, element, extent, box, swizzle_bytes] = m;
-  wire.all(buffer, element, extent, box, swizzle_bytes);
+  auto& [buffer, element, extent, box, swizzle, narrow] = m;
+  wire.all(buffer, element, extent, box, swizzle, narrow);
 }
 template <class Wire> void describe(Wire& wire, CheckParameter& p) {
   auto& [kind, bytes, integer, number, tensor_map] = p;

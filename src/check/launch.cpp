@@ -57,6 +57,55 @@ Result<std::vector<T>> parse_sizes(const std::string& text, const std::string& w
   return sizes;
 }
 
+struct SwizzleName {
+  const char* text;
+  SmemSwizzle swizzle;
+};
+constexpr SwizzleName kSwizzles[] = {{"0", SmemSwizzle::none},
+                                     {"32", SmemSwizzle::b32},
+                                     {"64", SmemSwizzle::b64},
+                                     {"128", SmemSwizzle::b128},
+                                     {"128-unit32", SmemSwizzle::b128_unit32}};
+
+/// Types of 4 and 6 bits, as they lie in shared memory; all others have their own names.
+struct NarrowName {
+  const char* text;
+  DType element;
+  NarrowElements narrow;
+};
+constexpr NarrowName kNarrow[] = {{"e2m1", DType::e2m1, NarrowElements::bits4},
+                                  {"e2m1-padded", DType::e2m1, NarrowElements::bits4_padded},
+                                  {"e3m2-padded", DType::e3m2, NarrowElements::bits6_padded},
+                                  {"e2m3-padded", DType::e2m3, NarrowElements::bits6_padded}};
+
+Result<void> parse_element(const std::string& text, const std::string& where, CheckTensorMap& map) {
+  for (const NarrowName& name : kNarrow)
+    if (text == name.text) return map.element = name.element, map.narrow = name.narrow, Result<void>();
+  WW_TRY(map.element, parse_dtype(text, where));
+  if (!is_packed(map.element)) return {};
+  return failure(ErrorCode::invalid, where, text + "-padded: TMA moves types of 6 bits in units with padding",
+                 quoted(text));
+}
+
+Result<void> parse_swizzle(const std::string& text, const std::string& where, CheckTensorMap& map) {
+  for (const SwizzleName& name : kSwizzles)
+    if (text == name.text) return map.swizzle = name.swizzle, Result<void>();
+  return failure(ErrorCode::invalid, where, "a swizzle of 0, 32, 64, 128 or 128-unit32", quoted(text));
+}
+
+std::string element_text(const CheckTensorMap& map) {
+  for (const NarrowName& name : kNarrow)
+    if (map.narrow != NarrowElements::none && map.element == name.element && map.narrow == name.narrow)
+      return name.text;
+  return name_of(map.element);
+}
+
+const char* swizzle_text(SmemSwizzle swizzle) {
+  for (const SwizzleName& name : kSwizzles)
+    if (swizzle == name.swizzle) return name.text;
+  return "";
+}
+
 Result<void> parse_map(const std::string& value, const std::string& where, CheckTensorMap& map) {
   const std::vector<std::string> parts = split(value, ':');
   if (parts.size() != 5)
@@ -64,12 +113,10 @@ Result<void> parse_map(const std::string& value, const std::string& where, Check
                    quoted(value));
   WW_TRY(const std::int64_t buffer, parse_integer(parts[0], where, 0, 255));
   map.buffer = static_cast<std::size_t>(buffer);
-  WW_TRY(map.element, parse_dtype(parts[1], where));
+  WW_CHECK(parse_element(parts[1], where, map));
   WW_TRY(map.extent, parse_sizes<std::uint64_t>(parts[2], where, std::int64_t{1} << 32));
   WW_TRY(map.box, parse_sizes<std::uint32_t>(parts[3], where, UINT32_MAX));
-  WW_TRY(const std::int64_t swizzle, parse_integer(parts[4], where, 0, 128));
-  map.swizzle_bytes = static_cast<int>(swizzle);
-  return {};
+  return parse_swizzle(parts[4], where, map);
 }
 
 Result<void> parse_parameter(Kind kind, const std::string& value, const std::string& where, CheckLaunch& launch) {
@@ -131,8 +178,8 @@ std::string value_text(const CheckParameter& p) {
     case Kind::map: break;
   }
   const CheckTensorMap& map = p.tensor_map;
-  return fmt::format("{}:{}:{}:{}:{}", map.buffer, name_of(map.element), fmt::join(map.extent, "x"),
-                     fmt::join(map.box, "x"), map.swizzle_bytes);
+  return fmt::format("{}:{}:{}:{}:{}", map.buffer, element_text(map), fmt::join(map.extent, "x"),
+                     fmt::join(map.box, "x"), swizzle_text(map.swizzle));
 }
 
 }  // namespace
@@ -175,26 +222,22 @@ Result<runtime::TensorMapSpec> spec_of(const CheckTensorMap& map, const std::str
   if (map.extent.empty() || map.extent.size() != map.box.size() || map.extent.size() > kMostExtents)
     return failure(ErrorCode::invalid, where, "as many extents as sizes of the box, 1 to 5",
                    fmt::format("{} and {}", map.extent.size(), map.box.size()));
-  const int s = map.swizzle_bytes;
-  if (s != 0 && s != 32 && s != 64 && s != 128)
-    return failure(ErrorCode::invalid, where, "a swizzle of 0, 32, 64 or 128", fmt::format("{}", s));
   runtime::TensorMapSpec spec;
   spec.base = reinterpret_cast<const void*>(std::uintptr_t{256});  // as aligned as every buffer
   spec.element = map.element;
+  spec.narrow = map.narrow;
+  spec.swizzle = map.swizzle;
   spec.rank = static_cast<int>(map.extent.size());
-  auto stride = static_cast<std::uint64_t>(bytes_of(map.element));
+  std::uint64_t stride = 0;
   for (std::size_t i = 0; i < map.extent.size(); ++i) {
     spec.extent[i] = map.extent[i];
     spec.box[i] = map.box[i];
     spec.stride_bytes[i] = stride;
-    if (__builtin_mul_overflow(stride, spec.extent[i], &stride))
+    if (i == 0 && map.extent[0] <= runtime::kMaxExtent) stride = runtime::inner_bytes(spec, map.extent[0]);
+    else if (i == 0 || __builtin_mul_overflow(stride, map.extent[i], &stride))
       return failure(ErrorCode::invalid, where, "extents whose bytes fit 64 bits",
                      fmt::format("{}", fmt::join(map.extent, "x")));
   }
-  spec.swizzle = s == 128  ? runtime::SmemSwizzle::b128
-                 : s == 64 ? runtime::SmemSwizzle::b64
-                 : s == 32 ? runtime::SmemSwizzle::b32
-                           : runtime::SmemSwizzle::none;
   if (const Result<void> fits = runtime::check_limits(spec); !fits)
     return failure(fits.error().code, where, fits.error().argument + " of " + fits.error().expected,
                    fits.error().actual);

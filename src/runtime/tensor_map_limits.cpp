@@ -7,7 +7,6 @@
 namespace ww::runtime {
 namespace {
 
-constexpr std::uint64_t kMaxExtent = 1ull << 32;
 constexpr std::uint64_t kMaxStride = 1ull << 40;
 constexpr std::uint32_t kMaxBox = MachineTraits::kTmaBox;
 constexpr std::uint64_t kAlignment = MachineTraits::kTmaAlignment;
@@ -19,17 +18,6 @@ template <class T> auto invalid(std::string_view field, std::string expected, co
 
 bool is_padded(const TensorMapSpec& spec) {
   return spec.narrow == NarrowElements::bits4_padded || spec.narrow == NarrowElements::bits6_padded;
-}
-
-/// Returns the bytes of `elements` along the innermost dimension in global memory.
-std::uint64_t inner_bytes(const TensorMapSpec& spec, std::uint64_t elements) {
-  switch (spec.narrow) {
-    case NarrowElements::none: break;
-    case NarrowElements::bits4:
-    case NarrowElements::bits4_padded: return elements / 2;
-    case NarrowElements::bits6_padded: return elements * 3 / 4;
-  }
-  return elements * static_cast<std::uint64_t>(bytes_of(spec.element));
 }
 
 /// Checks what the driver asks of maps whose units are padded in shared memory.
@@ -63,6 +51,16 @@ Result<void> check_dimension(const TensorMapSpec& spec, int i) {
 }
 
 }  // namespace
+
+std::uint64_t inner_bytes(const TensorMapSpec& spec, std::uint64_t elements) {
+  switch (spec.narrow) {
+    case NarrowElements::none: break;
+    case NarrowElements::bits4:
+    case NarrowElements::bits4_padded: return elements / 2;
+    case NarrowElements::bits6_padded: return elements * 3 / 4;
+  }
+  return elements * static_cast<std::uint64_t>(bytes_of(spec.element));
+}
 
 int span_bytes(SmemSwizzle swizzle) {
   switch (swizzle) {

@@ -11,6 +11,8 @@
 
 namespace ww::runtime {
 
+inline constexpr std::uint64_t kMaxExtent = 1ull << 32;
+
 /// Checks a spec. Errors: invalid, argument "tensor_map.<field>".
 Result<void> check_limits(const TensorMapSpec& spec);
 
@@ -22,6 +24,9 @@ Result<void> check_blackwell(const TensorMapSpec& spec, bool is_blackwell, std::
 /// Returns the bytes after which the shared-memory pattern of a swizzle repeats, which is its widest inner box; 0 for
 /// none.
 int span_bytes(SmemSwizzle swizzle);
+
+/// Returns the bytes of `elements` along the innermost dimension in global memory.
+std::uint64_t inner_bytes(const TensorMapSpec& spec, std::uint64_t elements);
 
 /// Returns the bytes from the start of the tensor's first element to the end of its last.
 std::uint64_t extent_bytes(const TensorMapSpec& spec);

@@ -25,6 +25,34 @@ TEST(CheckLaunch, TextComesBack) {
   EXPECT_EQ(map->swizzle, runtime::SmemSwizzle::b128);
 }
 
+TEST(CheckLaunch, MapsHaveEverySwizzleAndNarrowElements) {
+  struct Case {
+    const char* map;
+    runtime::SmemSwizzle swizzle;
+    NarrowElements narrow;
+    std::uint64_t stride;
+  };
+  using Swizzle = runtime::SmemSwizzle;
+  for (const Case& c : {Case{"f32:32x8:32x8:128-unit32", Swizzle::b128_unit32, NarrowElements::none, 128},
+                        Case{"bf16:32x8:16x8:32", Swizzle::b32, NarrowElements::none, 64},
+                        Case{"bf16:32x8:32x8:64", Swizzle::b64, NarrowElements::none, 64},
+                        Case{"bf16:256x8:256x8:0", Swizzle::none, NarrowElements::none, 512},
+                        Case{"e2m1:256x8:256x8:128", Swizzle::b128, NarrowElements::bits4, 128},
+                        Case{"e2m1-padded:256x8:128x8:128", Swizzle::b128, NarrowElements::bits4_padded, 128},
+                        Case{"e3m2-padded:256x8:128x8:0", Swizzle::none, NarrowElements::bits6_padded, 192},
+                        Case{"e2m3-padded:256x8:128x8:128", Swizzle::b128, NarrowElements::bits6_padded, 192}}) {
+    const std::string text = std::string("grid=1,cluster=1,threads=32,shared=0,buffer=65536,map=0:") + c.map;
+    const Result<CheckLaunch> launch = parse_check_launch(text, "--launch");
+    ASSERT_TRUE(launch) << launch.error().message;
+    EXPECT_EQ(to_text(*launch), text);
+    const Result<runtime::TensorMapSpec> map = spec_of(launch->parameters.back().tensor_map, "map");
+    ASSERT_TRUE(map) << map.error().message;
+    EXPECT_EQ(map->swizzle, c.swizzle) << text;
+    EXPECT_EQ(map->narrow, c.narrow) << text;
+    EXPECT_EQ(map->stride_bytes[1], c.stride) << text;
+  }
+}
+
 TEST(CheckLaunch, RefusalsNameTheKey) {
   for (const auto& [text, key] : std::initializer_list<std::pair<const char*, const char*>>{
            {"", "--launch"},
@@ -44,6 +72,10 @@ TEST(CheckLaunch, RefusalsNameTheKey) {
            {"threads=32,buffer=64,map=0:bf16:64x2:64:128", "map"},
            {"threads=32,buffer=64,map=0:bf16:64:64:48", "map"},
            {"threads=32,buffer=64,map=1:bf16:64:64:0", "map"},
+           {"threads=32,buffer=64,map=0:bf16:64:64:128-unit16", "map"},
+           {"threads=32,buffer=64,map=0:e3m2:128:128:0", "map"},
+           {"threads=32,buffer=64,map=0:e2m1:129:128:0", "map"},
+           {"threads=32,buffer=64,map=0:e2m1-padded:192:128:0", "map"},
        }) {
     const Result<CheckLaunch> launch = parse_check_launch(text, "--launch");
     ASSERT_FALSE(launch) << text;

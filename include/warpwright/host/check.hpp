@@ -60,7 +60,8 @@ struct CheckTensorMap {
   DType element = DType::bf16;
   std::vector<std::uint64_t> extent = {};  // elements
   std::vector<std::uint32_t> box = {};     // elements of each extent that one copy moves
-  int swizzle_bytes = 128;                 // 0, 32, 64 or 128
+  SmemSwizzle swizzle = SmemSwizzle::b128;
+  NarrowElements narrow = NarrowElements::none;  // as in TensorMapSpec
 
   bool operator==(const CheckTensorMap&) const = default;
 };
