@@ -439,8 +439,8 @@ WW_API ww_status ww_k_grouped_cached(ww_device device, const ww_k_grouped_proble
                                      void* stream, ww_plan* plan);
 
 /** Enqueue one run on `stream` (CUstream; null: the default stream; an emulated device runs at once). Pointers are
- * checked for null, alignment and outputs or a workspace that overlap anything else. Nothing is allocated, and
- * nothing waits. */
+ * checked: none is null or misaligned, and D, other outputs, workspace and status share no byte with another operand,
+ * except with a C that is D. Matrices of pointer arrays are not compared. Nothing is allocated, and nothing waits. */
 WW_API ww_status ww_gemm_run(ww_plan plan, const ww_gemm_operands* operands, void* stream);
 WW_API ww_status ww_grouped_run(ww_plan plan, const ww_grouped_operands* operands, void* stream);
 WW_API ww_status ww_k_grouped_run(ww_plan plan, const ww_k_grouped_operands* operands, void* stream);

@@ -45,23 +45,24 @@ EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
   return made;
 }
 
-/// The memory of one node's operands for the matrices of a batch: the step in bytes, the elements from one matrix to
-/// the next, and the bytes of all of them.
-struct Extent {
-  std::int64_t step = 0, stride = 0;
-  std::uint64_t bytes = 0;
+/// The elements of one matrix of an operand: a run, which may repeat. A vector is one run.
+struct Elements {
+  std::int64_t run;
+  Repeat rows{1, 0}, columns{1, 0};  // strides in elements
+  /// Returns the elements from the first to the last.
+  std::int64_t extent() const { return run + (rows.count - 1) * rows.stride + (columns.count - 1) * columns.stride; }
 };
 
-/// Where the operands of the nodes go.
+/// What receives the operands of the nodes.
 struct BoundOperands {
   MemoryRanges& memory;
   OperandList& list;
 };
 
-/// Computes the extent of `elements` of each matrix, `stride` from one to the next. Inputs may be shared (0); outputs
-/// are then packed and never overlap.
-Result<Extent> extent_of(const GemmProblem& p, const char* name, std::int64_t elements, std::int64_t stride, DType type,
-                         int alignment, bool writable) {
+/// Returns the bytes from one matrix of a batch to the next, of `elements` each. Inputs may be shared (0); outputs are
+/// then packed and never overlap.
+Result<std::int64_t> step_of(const GemmProblem& p, const char* name, std::int64_t elements, std::int64_t stride,
+                             DType type, int alignment, bool writable) {
   const int size = bytes_of(type);
   if (p.batch > 1 && writable && stride == 0) stride = round_up<std::int64_t>(elements, alignment / size);
   std::int64_t last = 0;
@@ -71,8 +72,7 @@ Result<Extent> extent_of(const GemmProblem& p, const char* name, std::int64_t el
                    fmt::format("a multiple of {} elements{}", alignment / size,
                                writable ? fmt::format(", at least the {} of one matrix", elements) : ", at least 0"),
                    fmt::format("{}", stride));
-  return Extent{p.batch > 1 ? stride * size : 0, p.batch > 1 ? stride : 0,
-                static_cast<std::uint64_t>(last + elements) * static_cast<std::uint64_t>(size)};
+  return p.batch > 1 ? stride * size : 0;
 }
 
 /// What a launch passes for one operand of a tree.
@@ -86,34 +86,19 @@ struct Operand {
   bool is_d = false;  // C in place: D stands for it where overlaps are looked for
 };
 
-/// The rows of one matrix of an operand, in elements: a vector is one row.
-struct Rows {
-  std::int64_t count, width, ld;
-  std::int64_t elements() const { return (count - 1) * ld + width; }
-};
-
-/// Returns the span of the operand's matrices. Several vectors of a batch are the rows of a matrix.
-OperandSpan span_of(const Rows& rows, const Extent& extent, DType type) {
-  const int size = bytes_of(type);
-  if (rows.count == 1) return OperandSpan::matrix(extent.bytes, rows.width, max(extent.stride, rows.width), 0, size);
-  const bool dense = rows.ld == rows.width && extent.stride == rows.count * rows.width;
-  return OperandSpan::matrix_with_gaps(extent.bytes, rows.width, rows.ld, extent.stride, size, dense);
-}
-
-/// Binds `rows` of each matrix; `step` receives the distance between matrices.
-Result<void> bind(const GemmProblem& p, const Operand& operand, const Rows& rows, i64& step, BoundOperands& to) {
+/// Binds `elements` of each matrix; `step` receives the distance between matrices.
+Result<void> bind(const GemmProblem& p, const Operand& operand, const Elements& elements, i64& step,
+                  BoundOperands& to) {
   WW_CHECK(check_pointer(operand.name, operand.base, operand.alignment));
-  WW_TRY(const Extent extent, extent_of(p, operand.name, rows.elements(), operand.stride, operand.type,
-                                        operand.alignment, operand.writable));
-  step = extent.step;
-  to.memory.add({operand.name, operand.base, extent.bytes, operand.writable});
-  if (!operand.is_d) to.list.add(operand.name, operand.base, span_of(rows, extent, operand.type), operand.writable);
+  WW_TRY(step, step_of(p, operand.name, elements.extent(), operand.stride, operand.type, operand.alignment,
+                       operand.writable));
+  const std::int64_t size = bytes_of(operand.type);
+  const auto in_bytes = [size](const Repeat& repeat) { return Repeat{repeat.count, size * repeat.stride}; };
+  const OperandSpan span = OperandSpan::of(
+      size * elements.run, {in_bytes(elements.rows), in_bytes(elements.columns), Repeat{max<i64>(p.batch, 1), step}});
+  to.memory.add({operand.name, operand.base, span.bytes, operand.writable});
+  if (!operand.is_d) to.list.add(operand.name, operand.base, span, operand.writable);
   return {};
-}
-
-/// Binds `elements` one after another of each matrix.
-Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t elements, i64& step, BoundOperands& to) {
-  return bind(p, operand, Rows{1, elements, elements}, step, to);
 }
 
 bool by_column(const GemmProblem& p) { return p.c_layout == OutputLayout::column; }
@@ -135,7 +120,7 @@ Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, 
 Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
                          BoundOperands& to) {
   WW_CHECK(check_row(p, operand.name, ld, row));
-  return bind(p, operand, by_column(p) ? Rows{p.n, p.m, row} : Rows{p.m, p.n, row}, step, to);
+  return bind(p, operand, by_column(p) ? Elements{p.m, {p.n, row}} : Elements{p.n, {p.m, row}}, step, to);
 }
 
 /// Checks C in place: the thread that reads it then writes D, so each element must have the same memory.
@@ -161,7 +146,7 @@ Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands&
   to.scalar[slot] = from.scalar[slot];
   to.scalar_pointer[slot] = from.scalar_pointer[slot];
   if (!from.scalar_pointer[slot]) return {};
-  return bind(p, {kScalarNames[slot], from.scalar_pointer[slot], from.batch_scalar[slot], f32, 4, false}, 1,
+  return bind(p, {kScalarNames[slot], from.scalar_pointer[slot], from.batch_scalar[slot], f32, 4, false}, Elements{1},
               to.steps.scalar[slot], bound);
 }
 
@@ -173,7 +158,7 @@ Result<void> bind_chunks(const GemmProblem& p, const EpilogueOperands& from, Epi
   const std::int64_t chunks = scale_chunks(columns, config::columns_of_out_scale(op));
   to.out_scales = static_cast<float*>(from.out_scale_chunks);  // the kernel writes bytes
   return bind(p, {"out_scale_chunks", from.out_scale_chunks, from.batch_out_scale_chunks, DType::e8m0, 16, true},
-              blocks * chunks * kScaleChunkBytes, to.steps.out_scales, bound);
+              Elements{blocks * chunks * kScaleChunkBytes}, to.steps.out_scales, bound);
 }
 
 Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op,
@@ -181,7 +166,7 @@ Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, 
   if (op == EpilogueOp::quantise) {
     WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, bound));
     to.amax = from.amax;
-    return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, 1, to.steps.amax, bound);
+    return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, Elements{1}, to.steps.amax, bound);
   }
   const std::int64_t blocks = ceil_div(config::output_columns(p.epilogue, p.n), 128);
   std::int64_t row = from.out_scales_row, block = from.out_scales_block;
@@ -189,10 +174,8 @@ Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, 
   if (row < 0 || block < 0)
     return failure(ErrorCode::invalid, "out_scales (strides)", "at least 0", fmt::format("{}, {}", row, block));
   to.out_scales = from.out_scales, to.out_scales_row = row, to.out_scales_block = block;
-  const std::int64_t last = (p.m - 1) * row + (blocks - 1) * block;
-  const Rows rows = block == 1 ? Rows{p.m, blocks, row} : row == 1 ? Rows{blocks, p.m, block} : Rows{1, last + 1, 0};
-  return bind(p, {"out_scales", from.out_scales, from.batch_out_scales, f32, 4, true}, rows, to.steps.out_scales,
-              bound);
+  return bind(p, {"out_scales", from.out_scales, from.batch_out_scales, f32, 4, true},
+              Elements{1, {p.m, row}, {blocks, block}}, to.steps.out_scales, bound);
 }
 
 /// `in_place`: C is D.
@@ -210,13 +193,13 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
   }
   if (node.op == EpilogueOp::row_vector) {
     to.row_vector[slot] = from.row_vector[slot];
-    return bind(p, {kRowNames[slot], from.row_vector[slot], from.batch_row_vector[slot], node.type, two, false}, p.n,
-                steps.row_vector[slot], bound);
+    return bind(p, {kRowNames[slot], from.row_vector[slot], from.batch_row_vector[slot], node.type, two, false},
+                Elements{p.n}, steps.row_vector[slot], bound);
   }
   if (node.op == EpilogueOp::column_vector) {
     to.column_vector[slot] = from.column_vector[slot];
-    return bind(p, {kColumnNames[slot], from.column_vector[slot], from.batch_column_vector[slot], f32, 4, false}, p.m,
-                steps.column_vector[slot], bound);
+    return bind(p, {kColumnNames[slot], from.column_vector[slot], from.batch_column_vector[slot], f32, 4, false},
+                Elements{p.m}, steps.column_vector[slot], bound);
   }
   if (node.op == EpilogueOp::auxiliary) {
     to.auxiliary[slot] = from.auxiliary[slot];
@@ -232,7 +215,7 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
   if (config::is_reduction(node.op)) {
     to.out[slot] = from.out[slot];
     return bind(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], f32, 4, true},
-                config::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], bound);
+                Elements{config::is_row_reduction(node.op) ? p.m : p.n}, steps.out[slot], bound);
   }
   if (config::is_microscale(node.op)) return bind_chunks(p, from, node.op, scale_blocks, to, bound);
   if (config::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, bound);

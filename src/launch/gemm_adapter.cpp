@@ -245,27 +245,32 @@ Result<void> GemmAdapter::encode_scales(const KernelPointers& operands, config::
 
 OperandSpans GemmAdapter::spans() const {
   const GemmProblem& g = product_;
-  MemoryRanges memory;
-  add_memory({}, memory);
-  const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
-  const std::size_t matrices = pointers_ ? 0 : 3;  // the host does not know what arrays of pointers point to
-  OperandSpans spans{};
-  spans.scale_a = OperandSpan::flat(bytes(matrices)), spans.scale_b = OperandSpan::flat(bytes(matrices + 1));
-  spans.workspace = OperandSpan::flat(workspace_bytes());
-  if (pointers_) return spans;
-  const auto operand = [&](std::size_t i, DType type, Major major, std::int64_t rows, std::int64_t ld,
-                           std::int64_t batch) {
-    const std::int64_t columns = major == Major::k ? g.k : rows, step = g.batch > 1 ? batch : 0;
-    if (is_packed(type))
-      return OperandSpan::matrix(bytes(i), bytes_in(type, columns), bytes_in(type, ld), bytes_in(type, step), 1);
-    return OperandSpan::matrix(bytes(i), columns, ld, step, bytes_of(type));
+  const auto matrix = [&](DType type, std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t step) {
+    return OperandSpan::matrix(bytes_in(type, columns), {rows, bytes_in(type, ld)}, {g.batch, bytes_in(type, step)});
   };
-  const bool by_column = g.d_layout == OutputLayout::column;
+  const auto operand = [&](DType type, Major major, std::int64_t rows, std::int64_t ld, std::int64_t step) {
+    return major == Major::k ? matrix(type, rows, g.k, ld, step) : matrix(type, g.k, rows, ld, step);
+  };
+  const auto scales = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t step) {
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(float));
+    if (g.scale == Scale::none || g.k == 0) return OperandSpan::flat(0);
+    if (is_microscaled(g.scale))
+      return OperandSpan::flat(
+          static_cast<std::uint64_t>((g.batch - 1) * step + scale_bytes(rows, g.k, scale_vector(g.scale))));
+    if (g.scale == Scale::tensor) rows = 1;
+    const std::int64_t blocks = is_block(g.scale) ? ceil_div(g.k, 128) : 1;
+    return OperandSpan::of(kSize, {Repeat{rows, kSize * row}, {blocks, kSize * column}, {g.batch, kSize * step}});
+  };
+  OperandSpans spans{};
+  spans.scale_a = scales(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a);
+  spans.scale_b = scales(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b);
+  spans.workspace = OperandSpan::flat(workspace_bytes());
+  if (pointers_) return spans;  // the host does not know what arrays of pointers point to
   const std::int64_t columns = config::output_columns(g.epilogue, g.n);
-  spans.a = operand(0, g.a, g.a_major, g.m, g.lda, g.batch_a);
-  spans.b = operand(1, g.b, g.b_major, g.n, g.ldb, g.batch_b);
-  spans.d = OperandSpan::matrix(bytes(2), bytes_in(g.d, by_column ? g.m : columns), bytes_in(g.d, g.ldd),
-                                bytes_in(g.d, g.batch > 1 ? g.batch_d : 0), 1);
+  spans.a = operand(g.a, g.a_major, g.m, g.lda, g.batch_a);
+  spans.b = operand(g.b, g.b_major, g.n, g.ldb, g.batch_b);
+  spans.d = g.d_layout == OutputLayout::column ? matrix(g.d, columns, g.m, g.ldd, g.batch_d)
+                                               : matrix(g.d, g.m, columns, g.ldd, g.batch_d);
   return spans;
 }
 
@@ -280,43 +285,15 @@ void GemmAdapter::list_operands(const KernelPointers& operands, const GemmOperan
 }
 
 void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memory) const {
-  const GemmProblem& g = product_;
-  const bool swaps = config::swaps(config_), block = is_block(g.scale);
-  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
-    if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
-    if (is_microscaled(g.scale))
-      return static_cast<std::uint64_t>((g.batch - 1) * batch + scale_bytes(rows, g.k, scale_vector(g.scale)));
-    std::int64_t last = (g.batch - 1) * batch;
-    if (g.scale != Scale::tensor) last += (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
-    return static_cast<std::uint64_t>(last + 1) * sizeof(float);
-  };
-  const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
-                               std::int64_t batch) {
-    const std::uint64_t one = span_bytes(rows, columns, ld, type);
-    return one == 0 ? one : one + static_cast<std::uint64_t>(bytes_in(type, (g.batch - 1) * batch));
-  };
-  const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
-    return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
-  };
-  const bool by_column = g.d_layout == OutputLayout::column;
-  const std::int64_t columns = config::output_columns(g.epilogue, g.n);
+  const bool swaps = config::swaps(config_);
   if (!pointers_) {
-    memory.add({swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false});
-    memory.add({swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false});
-    memory.add({"d", operands.d,
-                matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true});
+    memory.add({swaps ? "b" : "a", operands.a, spans_.a.bytes, false});
+    memory.add({swaps ? "a" : "b", operands.b, spans_.b.bytes, false});
+    memory.add({"d", operands.d, spans_.d.bytes, true});
   }
-  for (const MemoryRange& range : {
-           MemoryRange{swaps ? "scale_b" : "scale_a", operands.scale_a,
-                       scale_span(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a),
-                       false},
-           MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
-                       scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
-                       false},
-           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.tiles), true, false,
-                       true},
-       })
-    memory.add(range);
+  memory.add({swaps ? "scale_b" : "scale_a", operands.scale_a, spans_.scale_a.bytes, false});
+  memory.add({swaps ? "scale_a" : "scale_b", operands.scale_b, spans_.scale_b.bytes, false});
+  memory.add({"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.tiles), true, false, true});
   // Partial tiles are of one run; the counter and flags before them hold between runs.
   const auto* const space = static_cast<const std::byte*>(operands.workspace);
   memory.add({"workspace", space ? space + workspace_.tiles : space,

@@ -51,7 +51,7 @@ class GemmAdapter {
   /// Returns the map of A or B as stored, with `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
                                              std::int64_t rows, std::int64_t ld, int box_rows) const;
-  /// Returns the spans of the operands that the kernel names; with arrays of pointers those of no matrix.
+  /// Returns the spans of the operands that the kernel names. With arrays of pointers, matrices have none.
   OperandSpans spans() const;
   /// Adds the operands of a run but the epilogue's.
   void list_operands(const KernelPointers& operands, const GemmOperands& given, const KGroupPointers& groups,
@@ -84,7 +84,7 @@ class GemmAdapter {
   std::size_t epilogue_offset_ = 0;  // in the workspace
   std::size_t maps_offset_ = 0;      // the same, of tensor maps of pointer arrays or of groups of K
   runtime::Launch launch_;           // without params, memory and stream
-  OperandSpans spans_{};             // of operands, so that overlaps are found
+  OperandSpans spans_{};             // the memory of the operands
   mutable MapCache maps_;            // of A, B and D
 };
 

@@ -80,7 +80,7 @@ Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Devic
   if (problem.groups > 0) WW_CHECK(adapter->prepare_product(options, sms));
   if (problem.groups > 0 && uses_descriptors(config)) WW_CHECK(adapter->prepare_update(options, sms));
   if (problem.zero_outside) WW_CHECK(adapter->prepare_zeros(options, sms));
-  if (problem.groups > 0) adapter->spans_ = adapter->spans();
+  if (problem.groups > 0) adapter->spans_ = operand_spans(problem, adapter->workspace_bytes());
   return adapter;
 }
 
@@ -149,21 +149,6 @@ Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) 
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
   return {};
-}
-
-OperandSpans GroupedAdapter::spans() const {
-  const GroupedProblem& g = problem_;
-  MemoryRanges memory;
-  add_product_memory(g, {}, workspace_bytes(), memory);
-  const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
-  OperandSpans spans{};
-  spans.a = OperandSpan::matrix(bytes(0), bytes_in(g.a, g.k), bytes_in(g.a, g.lda), 0, 1);
-  spans.b = OperandSpan::flat(bytes(1));
-  spans.d =
-      OperandSpan::matrix(bytes(2), bytes_in(g.d, config::output_columns(g.epilogue, g.n)), bytes_in(g.d, g.ldd), 0, 1);
-  spans.scale_a = OperandSpan::flat(bytes(3)), spans.scale_b = OperandSpan::flat(bytes(4));
-  spans.workspace = OperandSpan::flat(workspace_bytes());
-  return spans;
 }
 
 std::size_t GroupedAdapter::workspace_bytes() const {
@@ -336,7 +321,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
   if (product_) {
     WW_CHECK(check_product(operands));
     if (device_.info().emulated) {
-      add_product_memory(problem_, operands, workspace_bytes(), memory);
+      add_product_memory(problem_, operands, spans_, memory);
       memory[2].unwritten = operands.epilogue.c != operands.d;  // D
     }
     OperandList list;

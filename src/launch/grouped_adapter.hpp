@@ -40,7 +40,6 @@ class GroupedAdapter {
   Result<void> prepare_update(const GemmOptions& options, int sms);
   Result<void> prepare_zeros(const GemmOptions& options, int sms);
 
-  OperandSpans spans() const;
   Result<void> check_sizes(const GroupedOperands& operands) const;
   Result<void> check_workspace(const GroupedOperands& operands) const;
   Result<void> check_product(const GroupedOperands& operands) const;
@@ -65,7 +64,7 @@ class GroupedAdapter {
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
   runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
   config::GroupedArguments arguments_{};                           // without pointers
-  OperandSpans spans_{};                                           // of operands, so that overlaps are found
+  OperandSpans spans_{};                                           // the memory of the operands
   mutable MapCache maps_;                                          // of A in every box, B and D
 };
 

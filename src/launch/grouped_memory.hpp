@@ -10,9 +10,11 @@
 
 namespace ww::adapters {
 
-/// Adds the memory of the product, without the epilogue's operands. `problem` has explicit strides; `workspace_bytes`
-/// is the plan's.
-void add_product_memory(const GroupedProblem& problem, const GroupedOperands& operands, std::size_t workspace_bytes,
+/// Returns the spans of the operands of a product. `problem` has explicit strides; `workspace_bytes` is the plan's.
+OperandSpans operand_spans(const GroupedProblem& problem, std::size_t workspace_bytes);
+
+/// Adds the memory of the product, without the epilogue's operands.
+void add_product_memory(const GroupedProblem& problem, const GroupedOperands& operands, const OperandSpans& spans,
                         MemoryRanges& memory);
 
 /// Returns the memory of sizes, sizes2 and status, without bytes what the encoding or the caller leaves out.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel writes, D above all, must not overlap what it reads or writes besides. Views of one buffer may
-// interleave, such as column ranges of rows with one pitch; these are told apart from an overlap.
+// Memory that a kernel writes, D above all, must not overlap other memory that it reads or writes. Views of one buffer
+// may interleave, such as column ranges of its rows; whether they share a byte is decided exactly.
 #pragma once
 
 #include <array>
@@ -12,31 +12,37 @@
 
 namespace ww::adapters {
 
-/// The bytes of one operand.
-// Without initialisers, so that a list of dozens costs nothing to make.
+/// Copies of something, `stride` bytes from one to the next.
+struct Repeat {
+  std::int64_t count, stride;
+};
+
+/// The bytes of one operand, counted from its first: runs of `width` bytes that repeat in up to three nested levels.
+// Its members have no initialisers, so that a list of dozens of operands costs nothing to make.
 struct OperandSpan {
-  std::uint64_t bytes;  // from the first to the last
-  std::uint64_t pitch;  // from row to row; 0 where rows do not repeat at one distance
-  std::uint64_t width;  // of a row
-  bool loose;           // has other gaps than those behind rows of one pitch; other operands may lie in them
+  static constexpr int kLevels = 3;
 
-  /// Returns `bytes` without gaps that anything may lie in.
-  static OperandSpan flat(std::uint64_t bytes) { return {bytes, 0, 0, false}; }
+  std::uint64_t width;            // of a run
+  int levels;                     // that are used
+  std::uint64_t stride[kLevels];  // of the innermost level first; each at least the extent of what it repeats
+  std::uint64_t count[kLevels];   // at least 2
+  std::uint64_t extent[kLevels];  // bytes from the first to the last of a level
+  std::uint64_t bytes;            // from the first to the last
 
-  /// Returns a matrix, or several `batch` elements apart, of which all are `bytes` long.
-  static OperandSpan matrix(std::uint64_t bytes, std::int64_t columns, std::int64_t ld, std::int64_t batch,
-                            int element) {
-    const bool one_pitch = ld > 0 && batch % ld == 0;
-    return {bytes, one_pitch ? static_cast<std::uint64_t>(ld) * static_cast<std::uint64_t>(element) : 0,
-            static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(element), false};
+  /// Returns `bytes` in one run.
+  static OperandSpan flat(std::uint64_t bytes) {
+    OperandSpan span;
+    span.width = span.bytes = bytes, span.levels = 0;
+    return span;
   }
 
-  /// The same, in whose gaps others may lie also where its rows have no single pitch. `dense`: it has no gaps.
-  static OperandSpan matrix_with_gaps(std::uint64_t bytes, std::int64_t columns, std::int64_t ld, std::int64_t batch,
-                                      int element, bool dense) {
-    OperandSpan span = matrix(bytes, columns, ld, batch, element);
-    span.loose = span.pitch == 0 && !dense;
-    return span;
+  /// Returns runs of `width` bytes that repeat in each of `repeats`, in any order; no bytes if a count or the width is
+  /// 0. Runs that touch are joined, and copies that overlap each other are covered by one run.
+  static OperandSpan of(std::int64_t width, std::array<Repeat, kLevels> repeats);
+
+  /// Returns a matrix, or several matrices, whose rows are `width` bytes long.
+  static OperandSpan matrix(std::int64_t width, Repeat rows, Repeat matrices = {1, 0}) {
+    return of(width, {rows, matrices, Repeat{1, 0}});
   }
 };
 
@@ -59,7 +65,10 @@ inline bool are_apart(const SpannedOperand& one, const SpannedOperand& other) {
   return second - first >= one.span.bytes && first - second >= other.span.bytes;  // distances wrap around
 }
 
-/// Compares the elements, once the address ranges overlap.
+/// Returns whether the operands share a byte.
+bool share_a_byte(const SpannedOperand& one, const SpannedOperand& other);
+
+/// Compares bytes where the address ranges overlap.
 /// Errors: invalid, naming `written` and the operand that it overlaps.
 Result<void> check_interleaved(const SpannedOperand& written, const SpannedOperand& other);
 
@@ -90,8 +99,8 @@ class OperandList {
     if (scale != nullptr) add("global_scale", scale, OperandSpan::flat(sizeof(float)), false);
   }
 
-  /// Checks that nothing which the kernel writes overlaps another operand. What was added first is named first.
-  /// Errors: invalid, naming the operand that is written and the other one.
+  /// Checks that nothing which the kernel writes overlaps another operand.
+  /// Errors: invalid, naming the operand that is written, of two such the one that was added first, and the other.
   Result<void> check_apart() const {
     for (int i = 0; i < size_; ++i)
       for (int j = i + 1; j < size_; ++j) {
@@ -104,8 +113,8 @@ class OperandList {
   }
 
  private:
-  // Seven of a product, four arrays of pointers or three of groups, one for each node of an epilogue, and the scalar of
-  // one that quantises.
+  // A product has seven operands and four arrays of pointers, or three of groups. Each node of an epilogue has at most
+  // one, and one that quantises also has a scalar.
   static constexpr int kMost = 12 + kEpilogueNodes;
   const SpannedOperand& operand(int i) const { return operands_[static_cast<std::size_t>(i)]; }
 

@@ -21,17 +21,6 @@ using Groups = scheduler::PaddedGroups<config::kQuantizeThreads>;
 
 constexpr std::int64_t kStripRows = 16;  // rows of a tile of QuantizeKind::by_warp()
 
-std::int64_t span(std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t batch, std::int64_t stride) {
-  return rows == 0 || columns == 0 || batch == 0 ? 0 : (batch - 1) * stride + (rows - 1) * ld + columns;
-}
-
-/// Elements from the first to the last of a tensor of scales.
-std::int64_t scale_span(std::int64_t rows, std::int64_t row, std::int64_t columns, std::int64_t column,
-                        std::int64_t batch, std::int64_t stride) {
-  if (rows == 0 || columns == 0 || batch == 0) return 0;
-  return (rows - 1) * row + (columns - 1) * column + (batch - 1) * stride + 1;
-}
-
 }  // namespace
 
 QuantizeKind quantize_kind(const QuantizeProblem& p) {
@@ -114,9 +103,6 @@ int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, T
   const bool copies = is_fp8(p.x), blocks = p.block == QuantizeBlock::b128x128;
   const std::int64_t columns = transposed_columns(p), blocks_k = ceil_div(p.k, std::int64_t{kQuantizeTile});
   const std::int64_t blocks_m = ceil_div(columns, std::int64_t{kQuantizeTile});
-  const auto bytes = [](std::int64_t elements, DType type) {
-    return static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(bytes_of(type));
-  };
   int count = 0;
   const auto add = [&](const char* name, const void* pointer, const OperandSpan& span, std::uint64_t alignment,
                        bool written) {
@@ -124,22 +110,16 @@ int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, T
   };
   const auto matrix = [&](const char* name, const void* pointer, DType type, std::int64_t rows, std::int64_t width,
                           std::int64_t ld, std::int64_t stride, bool written) {
-    const std::uint64_t size = bytes(span(rows, width, ld, p.batch, stride), type);
-    const bool dense = ld == width && (p.batch == 1 || stride == rows * ld);
-    add(name, pointer, OperandSpan::matrix_with_gaps(size, width, ld, p.batch > 1 ? stride : 0, bytes_of(type), dense),
-        static_cast<std::uint64_t>(bytes_of(type)), written);
+    const std::int64_t size = bytes_of(type);
+    add(name, pointer, OperandSpan::matrix(size * width, {rows, size * ld}, {p.batch, size * stride}),
+        static_cast<std::uint64_t>(size), written);
   };
   const auto scales = [&](const char* name, const void* pointer, std::int64_t rows, std::int64_t row,
                           std::int64_t width, std::int64_t column, std::int64_t stride, bool written) {
-    const std::int64_t size = scale_span(rows, row, width, column, p.batch, stride);
-    const bool by_row = column == 1;  // otherwise the rows follow one another
-    const bool dense = size == rows * width * p.batch;
-    OperandSpan span = OperandSpan::flat(bytes(size, DType::f32));
-    span.loose = !dense;
-    if (by_row || row == 1)
-      span = OperandSpan::matrix_with_gaps(span.bytes, by_row ? width : rows, by_row ? row : column,
-                                           p.batch > 1 ? stride : 0, bytes_of(DType::f32), dense);
-    add(name, pointer, span, alignof(float), written);
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(float));
+    add(name, pointer,
+        OperandSpan::of(kSize, {Repeat{rows, kSize * row}, {width, kSize * column}, {p.batch, kSize * stride}}),
+        alignof(float), written);
   };
   matrix(copies ? "w" : "x", o.x, p.x, p.m, p.k, p.ldx, p.batch_x, false);
   const std::int64_t rows = blocks ? blocks_m : p.m, transposed_rows = blocks ? blocks_k : p.k;

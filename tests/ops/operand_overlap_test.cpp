@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -19,7 +20,7 @@ namespace {
 
 using namespace ww::evt;
 constexpr DType bf16 = DType::bf16, f32 = DType::f32;
-constexpr std::size_t kPlace = 1 << 16;  // bytes of each operand, more than any of them needs
+constexpr std::size_t kPlace = 1 << 16;  // bytes, as many as most operands have at most
 constexpr std::uint8_t kPattern = 0x5a;
 
 /// Memory in which operands have places by number, all of the pattern but for those that are filled.
@@ -129,7 +130,7 @@ TEST(OperandOverlap, OfEveryOperandOfAProductWithEveryOutput) {
 TEST(OperandOverlap, OfEveryOperandOfGroupsOfRowsWithEveryOutput) {
   const Device device = Device::open("emu:sm90").value();
   GroupedProblem p{.groups = 2, .rows = 64, .n = 64, .k = 64, .a = bf16, .b = bf16, .d = bf16};
-  p.encoding = GroupEncoding::starts_counts;
+  p.encoding = GroupEncoding::starts_counts, p.zero_outside = true;
   p.epilogue = store(acc * alpha + c(bf16) + bias(f32) + column(0), 0, f32);
   const auto plan = plan_grouped(device, p);
   ASSERT_TRUE(plan) << plan.error().message;
@@ -190,6 +191,12 @@ TEST(OperandOverlap, OfEveryOperandOfACastWithEveryOutput) {
   check_every_pair(device, *plan, pointers, O{});
 }
 
+/// Runs `plan` and says "accepted" or which argument it refuses.
+template <class Plan, class Operands> std::string said_by(const Plan& plan, const Operands& operands) {
+  const auto ran = plan.run(operands);
+  return ran ? std::string("accepted") : ran.error().argument;
+}
+
 TEST(OperandOverlap, OutputsMayInterleaveInTheRowsOfOneMatrix) {
   const Device device = Device::open("emu:sm90").value();
   GemmProblem p{.m = 64, .n = 64, .k = 64, .a = bf16, .b = bf16, .d = bf16, .ldd = 256, .batch = 2};
@@ -207,10 +214,7 @@ TEST(OperandOverlap, OutputsMayInterleaveInTheRowsOfOneMatrix) {
   e.c = rows + 128, e.ldc = 256, e.batch_c = 64 * 256;
   float* const sums = floats(places.at(3));  // of each matrix, the sums of its rows and then their largest magnitudes
   e.out[1] = sums, e.out[2] = sums + 64, e.batch_out[1] = e.batch_out[2] = 128;
-  const auto said = [&] {
-    const auto ran = plan->run(o);
-    return ran ? std::string("accepted") : ran.error().argument;
-  };
+  const auto said = [&] { return said_by(*plan, o); };
   EXPECT_EQ(said(), "accepted");
   e.out[2] = sums + 63;
   EXPECT_EQ(said(), "out1");
@@ -240,66 +244,148 @@ TEST(OperandOverlap, AProductWithoutElementsChecksAllOutputsBeforeItClearsOne) {
   EXPECT_EQ(floats(places.at(0))[63], 0.0f);
 }
 
-TEST(OperandOverlap, AgreesWithTheBytesOfRandomMatrices) {
-  using adapters::OperandList, adapters::OperandSpan;
+/// Runs of bytes that repeat in three levels in any order, nested unless `wild`.
+struct RandomBytes {
+  std::int64_t offset, width;
+  std::array<adapters::Repeat, 3> repeats;
+
+  template <class Pick> static RandomBytes draw(const Pick& pick, std::int64_t pitch, bool wild) {
+    RandomBytes made{pick(0, 60), pick(1, 6), {}};
+    std::int64_t extent = made.width;
+    for (adapters::Repeat& repeat : made.repeats) {
+      repeat = {pick(1, 3), wild ? pick(0, 20) : extent + (pick(0, 2) == 0 ? 0 : pick(0, 8))};
+      if (!wild && pick(0, 1) == 0) repeat.stride = (extent + pitch - 1) / pitch * pitch;
+      extent += (repeat.count - 1) * repeat.stride;
+    }
+    std::swap(made.repeats[0], made.repeats[static_cast<std::size_t>(pick(0, 2))]);
+    std::swap(made.repeats[1], made.repeats[static_cast<std::size_t>(pick(1, 2))]);
+    return made;
+  }
+  std::set<std::int64_t> places() const {
+    std::set<std::int64_t> all;
+    const auto& [x, y, z] = repeats;
+    for (std::int64_t i = 0; i < x.count; ++i)
+      for (std::int64_t j = 0; j < y.count; ++j)
+        for (std::int64_t k = 0; k < z.count; ++k)
+          for (std::int64_t b = 0; b < width; ++b) all.insert(offset + i * x.stride + j * y.stride + k * z.stride + b);
+    return all;
+  }
+  adapters::OperandSpan span() const { return adapters::OperandSpan::of(width, repeats); }
+};
+
+TEST(OperandOverlap, IsToldExactlyForRandomRepetitions) {
   std::mt19937_64 rng(20261128);
   const auto pick = [&](std::int64_t from, std::int64_t to) {
     return from + static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(to - from + 1));
   };
-  struct Matrix {
-    std::int64_t rows, width, ld, batch, stride, offset;
-    OperandSpan span() const {
-      const std::int64_t bytes = (batch - 1) * stride + (rows - 1) * ld + width;
-      return OperandSpan::matrix_with_gaps(static_cast<std::uint64_t>(bytes), width, ld, batch > 1 ? stride : 0, 1,
-                                           ld == width && (batch == 1 || stride == rows * ld));
-    }
-    std::set<std::int64_t> places() const {
-      std::set<std::int64_t> all;
-      for (std::int64_t l = 0; l < batch; ++l)
-        for (std::int64_t r = 0; r < rows; ++r)
-          for (std::int64_t c = 0; c < width; ++c) all.insert(offset + l * stride + r * ld + c);
-      return all;
-    }
-  };
-  int apart = 0, interleaved = 0, refused = 0;
-  for (int i = 0; i < 20000; ++i) {
-    const std::int64_t ld = pick(1, 12);
-    const auto draw = [&] {
-      Matrix m{pick(1, 4), 0, rng() % 4 == 0 ? pick(1, 12) : ld, pick(1, 3), 0, pick(0, 60)};
-      m.width = pick(1, m.ld);
-      m.stride = rng() % 2 == 0 ? m.rows * m.ld : m.rows * m.ld + pick(0, 8);
-      return m;
-    };
-    const Matrix one = draw(), other = draw();
-    alignas(64) static std::byte memory[1024];
-    OperandList list;
+  static std::byte memory[4096];
+  int refused = 0, interleaved = 0, wild_refused_for_nothing = 0;
+  for (int i = 0; i < 40000; ++i) {
+    const std::int64_t pitch = pick(4, 24);
+    const bool wild = i % 8 == 0;  // copies may overlap each other, and are then covered by one run
+    const RandomBytes one = RandomBytes::draw(pick, pitch, wild), other = RandomBytes::draw(pick, pitch, wild);
+    const std::set<std::int64_t> mine = one.places(), theirs = other.places();
+    ASSERT_EQ(one.span().bytes, static_cast<std::uint64_t>(*mine.rbegin() - *mine.begin() + 1)) << "draw " << i;
+    const bool shared = std::any_of(theirs.begin(), theirs.end(), [&](auto place) { return mine.contains(place); });
+    adapters::OperandList list;
     list.add("one", memory + one.offset, one.span(), true);
     list.add("other", memory + other.offset, other.span(), rng() % 2 == 0);
     const bool accepted = list.check_apart().has_value();
-    bool shared = false;
-    const std::set<std::int64_t> taken = one.places();
-    for (const std::int64_t place : other.places()) shared = shared || taken.contains(place);
-    const bool loose = one.span().loose || other.span().loose;
-    ASSERT_FALSE(accepted && !loose && shared) << "draw " << i;
-    if (!accepted && one.span().pitch != 0 && one.span().pitch == other.span().pitch) {
-      // Of rows with one pitch only those that lie apart in rows beyond the ends are refused for nothing.
-      const auto repeats = [&](const Matrix& m) {
-        std::set<std::int64_t> columns;
-        for (const std::int64_t place : m.places()) columns.insert(place % m.ld);
-        return columns;
-      };
-      bool meet = false;
-      const std::set<std::int64_t> columns = repeats(one);
-      for (const std::int64_t column : repeats(other)) meet = meet || columns.contains(column);
-      ASSERT_TRUE(meet) << "draw " << i;
-    }
-    apart += accepted, refused += !accepted;
-    interleaved += accepted && !loose && one.offset <= other.offset &&
-                   other.offset < one.offset + static_cast<std::int64_t>(one.span().bytes);
+    ASSERT_FALSE(accepted && shared) << "draw " << i;
+    ASSERT_TRUE(wild || accepted || shared) << "draw " << i;
+    refused += !accepted, wild_refused_for_nothing += !accepted && !shared;
+    interleaved += accepted && *mine.begin() <= *theirs.rbegin() && *theirs.begin() <= *mine.rbegin();
   }
-  EXPECT_GT(apart, 2000);
-  EXPECT_GT(refused, 2000);
-  EXPECT_GT(interleaved, 200);
+  EXPECT_GT(refused, 4000);
+  EXPECT_GT(interleaved, 2000);
+  EXPECT_LT(wild_refused_for_nothing, 4000);
+}
+
+TEST(OperandOverlap, RowsOfThousandsAreToldByTheirPitch) {
+  using adapters::OperandSpan, adapters::SpannedOperand, adapters::Repeat;
+  std::byte* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40);  // is not read
+  const OperandSpan rows = OperandSpan::matrix(128, {1'000'000, 512}, {3, 1'000'000 * 512 + 1024});
+  const SpannedOperand one{"one", memory, rows, true};
+  for (const std::int64_t column : {128, 256, 384})
+    EXPECT_FALSE(adapters::share_a_byte(one, {"other", memory + column, rows, false}));
+  for (const std::int64_t column : {0, 1, 127, 385, 511, 512})
+    EXPECT_TRUE(adapters::share_a_byte(one, {"other", memory + column, rows, false})) << column;
+  EXPECT_FALSE(adapters::share_a_byte(one, {"other", memory + 512 * 777 + 128, OperandSpan::flat(384), false}));
+  EXPECT_TRUE(adapters::share_a_byte(one, {"other", memory + 512 * 777 + 128, OperandSpan::flat(385), false}));
+  EXPECT_FALSE(adapters::share_a_byte(one, {"other", memory + 1'000'000 * 512, OperandSpan::flat(1024), false}));
+}
+
+TEST(OperandOverlap, OneRowOfEachMatrixAndOutputsBehindEachMatrixAreApart) {
+  const Device device = Device::open("emu:sm90").value();
+  const Places places(device);
+  for (const std::size_t place : {0, 1, 2, 3, 4}) places.zero(place);
+  for (const std::int64_t m : {1, 2}) {  // D and out0 side by side in (batch, M, 128)
+    GemmProblem p{.m = m, .n = 64, .k = 64, .a = bf16, .b = bf16, .d = bf16, .batch = 2};
+    p.lda = p.ldb = 64, p.batch_a = m * 64, p.batch_b = 64 * 64, p.ldd = m == 1 ? 64 : 128, p.batch_d = m * 128;
+    p.epilogue = store(acc, 0, bf16);
+    const auto plan = plan_gemm(device, p);
+    ASSERT_TRUE(plan) << plan.error().message;
+    GemmOperands o{.a = places.at(1), .b = places.at(2), .d = places.at(0)};
+    o.workspace = places.at(3), o.workspace_bytes = plan->workspace_bytes();
+    o.epilogue.out[0] = places.at(0) + 128, o.epilogue.ld_out[0] = m == 1 ? 64 : 128, o.epilogue.batch_out[0] = m * 128;
+    EXPECT_EQ(said_by(*plan, o), "accepted") << m;
+    o.epilogue.out[0] = places.at(0) + 124;
+    EXPECT_EQ(said_by(*plan, o), "d") << m;
+  }
+  // (batch, 64 * 64 + 64) floats: D, and behind each matrix the sums of its rows.
+  GemmProblem p{.m = 64, .n = 64, .k = 64, .a = bf16, .b = bf16, .d = f32, .batch = 2};
+  p.batch_a = p.batch_b = 64 * 64, p.batch_d = 64 * 64 + 64;
+  p.epilogue = row_sum(acc, 0);
+  const auto plan = plan_gemm(device, p);
+  ASSERT_TRUE(plan) << plan.error().message;
+  GemmOperands o{.a = places.at(1), .b = places.at(2), .d = places.at(0)};
+  o.workspace = places.at(4), o.workspace_bytes = plan->workspace_bytes();
+  o.epilogue.out[0] = floats(places.at(0)) + 64 * 64, o.epilogue.batch_out[0] = 64 * 64 + 64;
+  EXPECT_EQ(said_by(*plan, o), "accepted");
+  o.epilogue.out[0] = floats(places.at(0)) + 64 * 64 - 1;
+  EXPECT_EQ(said_by(*plan, o), "d");
+}
+
+TEST(OperandOverlap, IsFoundWithPaddedAndPackedStridesOfABatchToo) {
+  const Device device = Device::open("emu:sm90").value();
+  const Places places(device);
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{64 * 128 + 8}}) {
+    GemmProblem p{.m = 64, .n = 64, .k = 64, .a = bf16, .b = bf16, .d = bf16, .ldd = 128, .batch = 2};
+    p.batch_a = p.batch_b = 64 * 64, p.batch_d = 64 * 128;
+    p.epilogue = store(acc, 0, bf16);
+    const auto plan = plan_gemm(device, p);
+    ASSERT_TRUE(plan) << plan.error().message;
+    GemmOperands o{.a = places.at(1), .b = places.at(2), .d = places.at(0)};
+    o.workspace = places.at(3), o.workspace_bytes = plan->workspace_bytes();
+    o.epilogue.ld_out[0] = 128, o.epilogue.batch_out[0] = step;
+    o.epilogue.out[0] = places.at(0);
+    EXPECT_EQ(said_by(*plan, o), "d");
+    o.epilogue.out[0] = places.at(1);
+    EXPECT_EQ(said_by(*plan, o), "out0") << "in A";
+    EXPECT_TRUE(places.is_pattern(0));
+  }
+}
+
+TEST(OperandOverlap, OfTheScalesOfAQuantisedDWithThoseOfA) {
+  const Device device = Device::open("emu:sm90").value();
+  const Places places(device);
+  GemmProblem p{.m = 64, .n = 256, .k = 512, .a = DType::e4m3, .b = DType::e4m3, .d = DType::e4m3};
+  p.scale = Scale::block_1x128_128x128, p.scale_a_row = 8, p.scale_a_k = 1, p.scale_b_n = 4, p.scale_b_k = 1;
+  p.epilogue = quantise_block(acc);
+  const auto plan = plan_gemm(device, p);
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (const std::size_t place : {1, 3, 4, 6, 7}) places.zero(place);  // B has two places
+  GemmOperands o{.a = places.at(1), .b = places.at(6), .d = places.at(0)};
+  o.scale_a = places.at(3), o.scale_b = places.at(4);
+  EpilogueOperands& e = o.epilogue;  // (64, 8) floats: four scales of A and two of D in each row
+  e.out_scales = floats(places.at(3)) + 4, e.out_scales_row = 8, e.out_scales_block = 2;
+  EXPECT_EQ(said_by(*plan, o), "accepted");
+  e.out_scales = floats(places.at(3)) + 3;
+  EXPECT_EQ(said_by(*plan, o), "out_scales");
+  e.out_scales = floats(places.at(3)) + 6;
+  EXPECT_EQ(said_by(*plan, o), "out_scales") << "the second of a row is in the next row of A's";
+  e.out_scales = floats(places.at(0)) + 8;
+  EXPECT_EQ(said_by(*plan, o), "d");
 }
 
 }  // namespace

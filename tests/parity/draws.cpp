@@ -5,6 +5,7 @@
 // Exit status: 0 all are legal, 1 one is refused.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import warpwright
+from exchange import ExchangeTensor
 from support import BF16, E4M3, E5M2, TYPES, integers, padded, powers, product, same, transposed, wide
 
 
@@ -84,6 +85,13 @@ def test_no_k_has_scales_without_elements(rng, scale, outer):
     none = np.ones((24, 0), np.float32), np.ones((2 if scale == "block" else 136, 0), np.float32)
     out = np.full((*outer, 24, 136), 7, np.float32)
     warpwright.gemm(a, b, out=out, scale=scale, scale_a=none[0], scale_b=none[1])
+    assert (out == 0).all()
+
+
+def test_no_k_in_a_batch_with_the_strides_that_torch_gives_empty_tensors():
+    a, b = (ExchangeTensor(None, (2, rows, 0), (rows, 1, 1), "float8_e4m3fn") for rows in (24, 136))
+    out = np.full((2, 24, 136), 7, np.float32)
+    warpwright.gemm(a, b, out=out)
     assert (out == 0).all()
 
 

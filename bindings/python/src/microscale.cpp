@@ -48,6 +48,7 @@ bool describe(const Tensor& x, const Tensor& q, const Target& target, ww_microsc
       q.shape[k] != problem.k * target.bits / 8)
     return invalid("out", "the shape of x with " + std::to_string(problem.k * target.bits / 8) + " bytes a row",
                    q.shape_words());
+  if (x.elements() == 0) return true;
   problem.ldx = problem.m > 1 ? x.stride[m] : 0;
   problem.ldq = problem.m > 1 ? q.stride[m] * 8 / target.bits : 0;
   if (problem.m > 1 && (x.stride[m] < problem.k || q.stride[m] < q.shape[k] || q.stride[m] * 8 % target.bits != 0))

@@ -3,7 +3,6 @@
 // microsecond.
 #include "tensor.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "dlpack/dlpack.h"
@@ -325,8 +324,8 @@ bool from_attributes(PyObject* object, const char* argument, Tensor& to) {
   return true;
 }
 
-/// Refuses strides that no kernel follows and sizes whose products would overflow. A tensor without elements gets the
-/// strides of a packed one, because frameworks disagree about the strides of nothing.
+/// Refuses strides that no kernel follows and sizes whose products would overflow. A tensor without elements gets
+/// strides of 0, "packed", but for its last dimension, because frameworks disagree about the strides of nothing.
 bool check_extents(const char* argument, Tensor& tensor) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 59;
   std::int64_t reach = 1;
@@ -343,11 +342,7 @@ bool check_extents(const char* argument, Tensor& tensor) {
     reach = fits ? reach * extent : 1;
   }
   if (!fits) return invalid(argument, "a tensor within 2^59 elements", tensor.shape_words());
-  std::int64_t packed = 1;
-  for (int i = tensor.rank - 1; empty && i >= 0; --i) {
-    tensor.stride[i] = packed;
-    packed *= std::max<std::int64_t>(tensor.shape[i], 1);
-  }
+  for (int i = 0; empty && i < tensor.rank; ++i) tensor.stride[i] = i == tensor.rank - 1 ? 1 : 0;
   return true;
 }
 

@@ -39,8 +39,8 @@ struct EpilogueOperands {
   float scalar[kEpilogueSlots] = {1, 1, 1, 1};  // alpha, beta, the factor of `quantise` and `quantise_nv`, one more
   const float* scalar_pointer[kEpilogueSlots] = {};  // when not null, one float each that replaces the value above
   // Matrices are (M, N). With GemmProblem::c_layout column they are (N, M) in memory, and M replaces N in the strides.
-  // C may be the same memory as D if its type, layout and strides are D's. Apart from that, no output overlaps anything
-  // else of a run, except that rows of one pitch may interleave.
+  // C may be the same memory as D if its type, layout and strides are D's. Apart from that, no output shares a byte
+  // with another operand; they may interleave.
   const void* c = nullptr;
   std::int64_t ldc = 0;                             // elements from row to row; 0: N
   const void* row_vector[kEpilogueSlots] = {};      // (N)

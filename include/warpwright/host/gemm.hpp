@@ -138,9 +138,9 @@ class GemmPlan {
   const GemmProblem& problem() const;   // as it was planned
   const GemmConfig& config() const;     // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned, zeroed once before the first run
-  /// Validates the pointers (null, alignment, and that D, workspace and the epilogue's outputs overlap nothing else;
-  /// rows of one pitch may interleave), then launches the kernel. M or N = 0 launches nothing; K = 0 computes a product
-  /// of zeros.
+  /// Validates the pointers (null, alignment, and that D, the workspace and outputs of the epilogue share no byte with
+  /// another operand, except with a C that is D), then launches the kernel. With arrays of pointers the matrices
+  /// themselves are not compared. M or N = 0 launches nothing; K = 0 computes a product of zeros.
   Result<void> run(const GemmOperands& operands, Stream stream = {}) const;
   /// Returns statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;

@@ -117,8 +117,9 @@ class GroupedPlan {
   const GroupedProblem& problem() const;  // as it was planned
   const GemmConfig& config() const;       // fully resolved
   std::size_t workspace_bytes() const;    // owned by the caller, 256-byte aligned; zeroed before its first use
-  /// Validates the pointers (null, alignment, and that what the kernel writes overlaps nothing else), then launches the
-  /// kernel. It never synchronises and never reads sizes, so that a graph can capture it.
+  /// Validates the pointers (null, alignment, and that D, other outputs, workspace and status share no byte with
+  /// another operand, except with a C that is D), then launches the kernel. It never synchronises and never reads
+  /// sizes, so that a graph can capture it.
   Result<void> run(const GroupedOperands& operands, Stream stream = {}) const;
   /// Copies from the device the token widths of the last finished run that used `workspace`. Only the ragged variant
   /// records them; for the others the list is empty.

@@ -87,8 +87,9 @@ class KGroupedPlan {
   const KGroupedProblem& problem() const;  // as it was planned
   const GemmConfig& config() const;        // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned; 0 unless groups are packed one by one
-  /// Validates the pointers (null, alignment, and that what the kernel writes overlaps nothing else), then launches the
-  /// kernel. It never synchronises and never reads sizes, so that a graph can capture it.
+  /// Validates the pointers (null, alignment, and that D, other outputs, workspace and status share no byte with
+  /// another operand, except with a C that is D), then launches the kernel. It never synchronises and never reads
+  /// sizes, so that a graph can capture it.
   Result<void> run(const KGroupedOperands& operands, Stream stream = {}) const;
   /// Returns statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;
