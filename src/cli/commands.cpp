@@ -75,9 +75,12 @@ constexpr FlagRow kFlags[] = {
     {"--b-dtype", &F::b_dtype, "e4m3|e5m2|e2m1|e3m2|e2m3",
      "type of B when it is not that of A: types of 4, 6 and 8 bits mix", kGemm, kNotMeasure},
     {"--b-dtype", &F::b_dtype, "e4m3|e5m2|e2m1|e3m2|e2m3",
-     "type of B when it is not that of A: with --scale mx, types of 4, 6 and 8 bits mix", kRows, kNotMeasure},
-    {"--out-dtype", &F::out_dtype, "bf16|f16|f32|e4m3|e5m2",
-     "type of D (default bf16); e4m3 or e5m2 exactly where the epilogue quantises, then e4m3 by default", kNotK, kAll},
+     "type of B when it is not that of A: with --scale mx, types of 4, 6 and 8 bits mix", kRows | kKGrouped,
+     kNotMeasure},
+    {"--out-dtype", &F::out_dtype, "bf16|f16|f32|e4m3|e5m2|e2m1",
+     "type of D (default bf16); e4m3, e5m2 or, on Blackwell, e2m1 exactly where the epilogue quantises, then e4m3 by "
+     "default",
+     kNotK, kAll},
     {"--out-dtype", &F::out_dtype, "bf16|f16|f32", "type of D (default f32)", kKGrouped, kAll},
     {"--scale", &F::scale, "none|tensor|row-column|block|block-1d|mx|nv",
      "scales: block is A by 1x128 and B by 128x128, block-1d both by 1x128, row-column one for each row of A and of B; "
@@ -164,14 +167,19 @@ constexpr FlagRow kFlags[] = {
      "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor; bytes (M, ceil(K/32)) with mx, (M, "
      "ceil(K/16)) with nv",
      kGemm, kRun},
-    {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor",
+    {"--scale-a", &F::scale_a, "FILE",
+     "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor; "
+     "bytes (M, ceil(K/32)) with mx, (M, ceil(K/16)) with nv",
      kRows, kRun},
-    {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (G, M) with row-column; (G,) with tensor", kKGrouped,
-     kRun},
+    {"--scale-a", &F::scale_a, "FILE",
+     "float32 (M, ceil(K/128)); (G, M) with row-column; (G,) with tensor; "
+     "bytes (M, ceil(K/32)) with mx, (M, ceil(K/16)) with nv",
+     kKGrouped, kRun},
     {"--scale-b", &F::scale_b, "FILE",
      "float32 (ceil(N/128), ceil(K/128)); (N, ceil(K/128)) with block-1d; (N,); or one number; bytes as those of A",
      kGemm, kRun},
-    {"--scale-b", &F::scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number", kRows,
+    {"--scale-b", &F::scale_b, "FILE",
+     "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number; bytes as those of A with N for M", kRows,
      kRun},
     {"--scale-b", &F::scale_b, "FILE",
      "float32 (N, ceil(K/128)), or (ceil(N/128), ceil(K/128)) with block; (G, N) with row-column; (G,) with tensor",
@@ -195,7 +203,10 @@ constexpr FlagRow kFlags[] = {
     {"--aux2", &F::aux2, "FILE", "aux2 of the epilogue", kNotK, kRun},
     {"--aux3", &F::aux3, "FILE", "aux3 of the epilogue", kNotK, kRun},
     {"--out", &F::out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)", kAny, kRun},
-    {"--out-scales", &F::out_scales, "FILE", "write the scales of quantise_block as .npy", kNotK, kRun},
+    {"--out-scales", &F::out_scales, "FILE",
+     "write the scales of a quantised D as .npy: float32 of quantise_block, bytes by rows of quantise_mx and "
+     "quantise_nv",
+     kNotK, kRun},
     {"--out0", &F::out0, "FILE",
      "write out0 of the epilogue as .npy: (M, N) of store, (M,) of row_sum and row_amax, (N,) of column_sum and "
      "column_amax",

@@ -81,30 +81,34 @@ OperandSpan OperandSpan::of(std::int64_t width, std::array<Repeat, kLevels> repe
 
 bool share_a_byte(const SpannedOperand& one, const SpannedOperand& other) {
   if (are_apart(one, other)) return false;
-  const std::uint64_t first = reinterpret_cast<std::uintptr_t>(one.base);
-  const std::uint64_t second = reinterpret_cast<std::uintptr_t>(other.base);
+  const std::uint64_t first = one.base, second = other.base;
   // Mostly rows of one pitch; the strides decide then, however many rows there are.
-  for (const OperandSpan* const span : {&one.span, &other.span})
+  for (const OperandSpan* const span : {one.span, other.span})
     for (int i = 0; i < span->levels; ++i) {
       const std::uint64_t period = span->stride[i];
       const std::uint64_t behind =
           second >= first ? (second - first) % period : (period - (first - second) % period) % period;
-      if (are_apart_in(period, behind, one.span, other.span)) return false;
+      if (are_apart_in(period, behind, *one.span, *other.span)) return false;
     }
-  const bool swaps = runs_of(one.span) > runs_of(other.span);
-  const OperandSpan &fewer = swaps ? other.span : one.span, &more = swaps ? one.span : other.span;
+  const bool swaps = runs_of(*one.span) > runs_of(*other.span);
+  const OperandSpan &fewer = *(swaps ? other.span : one.span), &more = *(swaps ? one.span : other.span);
   const auto offset = static_cast<std::int64_t>(second - first);
   return any_run_meets(fewer, fewer.levels, swaps ? -offset : offset, more);
 }
 
-Result<void> check_interleaved(const SpannedOperand& written, const SpannedOperand& other) {
-  if (!share_a_byte(written, other)) return {};
+Result<void> OperandList::check_bytes(int i) const {
+  const SpannedOperand& written = operands_[static_cast<std::size_t>(i)];
   const auto range = [](const SpannedOperand& operand) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(operand.base);
-    return fmt::format("[{:#x}, {:#x})", begin, begin + operand.span.bytes);
+    return fmt::format("[{:#x}, {:#x})", operand.base, operand.base + operand.bytes);
   };
-  return failure(ErrorCode::invalid, written.name,
-                 fmt::format("memory that {}, {}, does not overlap", other.name, range(other)), range(written));
+  for (int j = 0; j < size_; ++j) {
+    const SpannedOperand& other = operands_[static_cast<std::size_t>(j)];
+    const bool seen = j == i || (other.written && j < i);
+    if (!seen && share_a_byte(written, other))
+      return failure(ErrorCode::invalid, written.name,
+                     fmt::format("memory that {}, {}, does not overlap", other.name, range(other)), range(written));
+  }
+  return {};
 }
 
 }  // namespace ww::adapters

@@ -81,7 +81,10 @@ Result<void> check_dense_types(const GemmProblem& p, DType d) {
   for (const DType type : {p.a, p.b})
     if (is_block(p.scale) && !is_fp8(type))
       return failure(ErrorCode::unsupported, "scale",
-                     fmt::format("none, tensor{} for {}", is_packed(type) ? ", row-column, mx or nv" : " or row-column",
+                     fmt::format("none, tensor{} for {}",
+                                 type == e2m1      ? ", row-column, mx or nv"
+                                 : is_packed(type) ? ", row-column or mx"
+                                                   : " or row-column",
                                  name_of(type)),
                      name_of(p.scale));
   for (const auto& [name, type, major] :

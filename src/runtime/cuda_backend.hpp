@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU of compute capability 9.0 as a Backend, through the driver API and its primary context, so that it shares
-// pointers and streams with the CUDA runtime and frameworks. Without the toolkit's headers at build time these
+// A GPU of compute capability 9.0 or 10.0 as a Backend, through the driver API and its primary context, so that it
+// shares pointers and streams with the CUDA runtime and frameworks. Without the toolkit's headers at build time these
 // functions exist and return an error that says so.
 #pragma once
 

@@ -4,6 +4,9 @@
 // `efficiency` is the share of the tensor peak that the tile's shared-memory traffic allows (docs/selection.md).
 #include "select/default_configs.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -27,7 +30,8 @@ constexpr TileShape kSmall{64, 64, 1, 0.45};
 constexpr TileShape kWidePair{128, 256, 2, 1.0, true};
 constexpr TileShape kSquarePair{128, 128, 2, 0.9, true};
 constexpr TileShape kSquareAlone{128, 128, 1, 0.8};
-constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
+constexpr TileShape kWideAlone{128, 256, 1, 0.9};  // for outputs that only so many columns of one CTA can make
+constexpr double kTileStart = 2000;                // prologue and epilogue of a tile, in outputs
 
 GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
   config.tile.m = shape.tile_m;
@@ -49,14 +53,17 @@ std::vector<TileShape> shapes_for(Arch arch, DType d, Scale scale) {
   return {kWide, kMiddle, kSmall};
 }
 
-/// Returns those of `shapes` whose tile fits the epilogue of a product of `n` columns, or all of them if none does.
+/// Returns those of `shapes` whose tile fits the epilogue and layout of a product of `n` columns. If none does, returns
+/// the wide tile of one CTA where that fits on Blackwell, otherwise all of them.
 std::vector<TileShape> shapes_that_fit(const GemmConfig& config, const std::vector<TileShape>& shapes, i64 n) {
-  std::vector<TileShape> fit;
-  for (const TileShape& shape : shapes) {
+  const auto fits = [&](const TileShape& shape) {
     const GemmConfig made = with_shape(config, shape);
-    if (!config::fault_of(made) && config::fits_halves(made, n)) fit.push_back(shape);
-  }
-  return fit.empty() ? shapes : fit;
+    return !config::fault_of(made) && config::fits_halves(made, n);
+  };
+  std::vector<TileShape> fit;
+  std::copy_if(shapes.begin(), shapes.end(), std::back_inserter(fit), fits);
+  if (!fit.empty()) return fit;
+  return config::is_sm100(config) && fits(kWideAlone) ? std::vector{kWideAlone} : shapes;
 }
 
 double cost(const GemmProblem& problem, const TileShape& shape, int sms) {

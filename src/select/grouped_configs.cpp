@@ -192,10 +192,10 @@ GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
   const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m > 1 || config.cluster.n ||
                       config.sm90.stages || config.sm90.consumer_warpgroups;
   if (!shaped) {
-    const bool small = p.m <= 64 && p.n <= 64;
+    const bool small = p.m <= 64 && p.n <= 64 && !config.sm100.pair;
     config.tile.m = small && !config::scales_in_mma(config) ? 64 : 128;
     config.tile.n = small ? 64 : config::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
-    if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m ? 2 : 1;
+    if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m || config.sm100.pair ? 2 : 1;
     config.cluster.n = 1;
     if (config.operands.layout.b == Major::mn && bits_of(config.operands.b) == 8) fit_slices(config);
     if (config.arch == Arch::sm100 && !small && config.cluster.m % 2 == 0) config.sm100.pair = true;

@@ -67,6 +67,8 @@ BLACKWELL_MUTANTS = [
      "blackwell, bf16, pair"),
     ("blackwell: bytes of a pair counted by each CTA", "pipeline/umma_pipeline.hpp", "full(leaders_, state_.index)",
      "full(barriers_, state_.index)", "transaction-count deadlock", "blackwell, bf16, pair"),
+    ("blackwell: MMAs of a pair issued by the CTA that does not lead", "mainloop/sm100/mainloop.hpp",
+     "if (kCtas > 1 && !leads_) return;", "if (kCtas > 1 && leads_) return;", "deadlock", "blackwell, bf16, pair"),
     ("blackwell: pairs multicast B to their own row", "mainloop/stage_loads.hpp",
      "else return pipeline::mask_of_places(kCluster, kCtas, self);",
      "else return pipeline::mask_of_row(kCluster, self.y, self.z);",

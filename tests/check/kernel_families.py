@@ -241,6 +241,9 @@ BLACKWELL_FAMILIES = {
     "blackwell, masked, pair":
         "grouped --n 72 --k 400 --rows 5,0,130,260 --encoding masked --variant masked --scale tensor --out-dtype f32 "
         "--config tile=128x64x128,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, masked, pair, vector along M":
+        "grouped --n 72 --k 144 --rows 1,0,130,129 --encoding masked --variant masked --dtype bf16 --epilogue acc+col0 "
+        "--config tile=128x64x64,cluster=2x1,pair=1,stages=2 --sms 2",
     "blackwell, contiguous, nv, pair":
         "grouped --n 136 --k 800 --rows 3,0,130,1,260 --scale nv --dtype e2m1 --variant contiguous --config "
         "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",

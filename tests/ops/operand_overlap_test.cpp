@@ -302,17 +302,18 @@ TEST(OperandOverlap, IsToldExactlyForRandomRepetitions) {
 }
 
 TEST(OperandOverlap, RowsOfThousandsAreToldByTheirPitch) {
-  using adapters::OperandSpan, adapters::SpannedOperand, adapters::Repeat;
-  std::byte* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40);  // is not read
+  using adapters::OperandSpan, adapters::Repeat;
   const OperandSpan rows = OperandSpan::matrix(128, {1'000'000, 512}, {3, 1'000'000 * 512 + 1024});
-  const SpannedOperand one{"one", memory, rows, true};
-  for (const std::int64_t column : {128, 256, 384})
-    EXPECT_FALSE(adapters::share_a_byte(one, {"other", memory + column, rows, false}));
-  for (const std::int64_t column : {0, 1, 127, 385, 511, 512})
-    EXPECT_TRUE(adapters::share_a_byte(one, {"other", memory + column, rows, false})) << column;
-  EXPECT_FALSE(adapters::share_a_byte(one, {"other", memory + 512 * 777 + 128, OperandSpan::flat(384), false}));
-  EXPECT_TRUE(adapters::share_a_byte(one, {"other", memory + 512 * 777 + 128, OperandSpan::flat(385), false}));
-  EXPECT_FALSE(adapters::share_a_byte(one, {"other", memory + 1'000'000 * 512, OperandSpan::flat(1024), false}));
+  const auto shares = [&](std::uint64_t at, const OperandSpan& span) {
+    constexpr std::uint64_t kBase = std::uint64_t{1} << 40;  // is not read
+    return adapters::share_a_byte({"rows", kBase, rows.bytes, &rows, true},
+                                  {"other", kBase + at, span.bytes, &span, false});
+  };
+  for (const std::uint64_t column : {128, 256, 384}) EXPECT_FALSE(shares(column, rows));
+  for (const std::uint64_t column : {0, 1, 127, 385, 511, 512}) EXPECT_TRUE(shares(column, rows)) << column;
+  EXPECT_FALSE(shares(512 * 777 + 128, OperandSpan::flat(384)));
+  EXPECT_TRUE(shares(512 * 777 + 128, OperandSpan::flat(385)));
+  EXPECT_FALSE(shares(1'000'000 * 512, OperandSpan::flat(1024)));
 }
 
 TEST(OperandOverlap, OneRowOfEachMatrixAndOutputsBehindEachMatrixAreApart) {

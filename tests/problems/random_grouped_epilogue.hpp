@@ -31,6 +31,7 @@ struct GroupedEpilogueRun {
 };
 
 inline constexpr std::uint64_t kFirstGroupedEpilogue = 6'000'000, kGroupedEpilogueKinds = 24;
+inline constexpr std::uint64_t kFirstBlackwellGroupedEpilogue = 6'500'000;  // from this number on, for emu:sm100
 
 /// Returns tree `which` of 6 for a variant: three common ones, one with operands of every kind, two drawn. Where
 /// columns may be combined, SwiGLU and quantised blocks replace the fourth and fifth.
@@ -65,14 +66,15 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   h.number = i;
   GroupedProblem& p = h.problem;
   // Kinds 4 t + m have tree t with variant m, and every variant its own type for it.
-  const std::uint64_t which = kind / 4, m = kind % 4;
+  const bool blackwell = i >= kFirstBlackwellGroupedEpilogue;
+  const std::uint64_t which = kind / 4, m = blackwell ? 2 + kind % 2 : kind % 4;
   constexpr int kTypes[5] = {0, 2, 9, 3, 10};
   set_types(h, kGroupedTypes[kTypes[(which + m) % 5]]);
   const GroupedVariant variants[4] = {GroupedVariant::ragged, GroupedVariant::descriptors, GroupedVariant::contiguous,
                                       GroupedVariant::masked};
   GemmConfig& c = h.config;
   c.row_groups.variant = variants[m];
-  p.epilogue = grouped_tree(which, m >= 2, kind + 1, p.d);
+  p.epilogue = grouped_tree(which, m >= 2 && !(blackwell && which == 3), kind + 1, p.d);
   // Every variant has all that it supports among the trees of one turn, and every tree among five turns.
   const std::uint64_t turn = i / kGroupedEpilogueKinds;
   p.encoding = m == 3 ? GroupEncoding::masked : GroupEncoding((turn + which + m) % (m == 2 ? 4 : 5));
@@ -80,6 +82,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   if (m == 0 && which == 1) c.sm90.tile_scheduler = TileScheduler::split_k, c.sm90.split = 2;
   if (m == 1) c.tile.m = 8 * (1 + static_cast<int>(which) * 3 % 8), c.tile.n = 128;
   if (m >= 2) c.tile.m = 128, c.tile.n = 128, c.cluster.m = which % 2 == 0 ? 2 : 1;
+  if (blackwell) c.arch = Arch::sm100, c.cluster.m = 2, c.sm100.pair = kind % 4 < 2 || which >= 3;
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(6);
   constexpr std::int64_t kGroups[5] = {1, 2, 3, 8, 17};
   p.groups = kGroups[pick(5)];

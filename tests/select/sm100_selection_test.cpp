@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
@@ -12,7 +13,9 @@
 #include "select/sm100_cost.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
+#include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/explain.hpp"
+#include "warpwright/host/k_grouped.hpp"
 #include "warpwright/host/prepare.hpp"
 
 namespace ww::select {
@@ -158,6 +161,66 @@ TEST(Sm100Choice, ExplanationsSayThatRatesAreUnmeasured) {
   ASSERT_TRUE(hopper);
   EXPECT_TRUE(hopper->measured);
   EXPECT_EQ(hopper->because.find("unmeasured"), std::string::npos);
+}
+
+/// The emulated devices choose from a few shapes, so that an epilogue, a layout or an N may fit none of them.
+TEST(EmulatedChoice, SolvesWhatTheWholeListSolves) {
+  using namespace evt;
+  std::mt19937_64 rng(20261128);
+  const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
+  int solved = 0;
+  for (int i = 0; i < 600; ++i) {
+    const bool blackwell = i % 3 != 0;
+    GemmProblem p{.m = 1 + pick(400), .n = 16 * (1 + pick(40)), .k = 32 * (1 + pick(20))};
+    const DType types[] = {bf16, e4m3, e4m3, DType::e2m1};
+    p.a = p.b = types[pick(blackwell ? 4 : 3)];
+    const bool packed = p.a == DType::e2m1;
+    if (is_fp8(p.a)) p.scale = blackwell && pick(2) == 0 ? Scale::mx : pick(2) == 0 ? Scale::tensor : Scale::row_column;
+    if (packed) p.scale = pick(2) == 0 ? Scale::mx : Scale::nv, p.k *= 2;
+    const Expression bodies[] = {acc, swiglu(acc), swiglu_halves(acc), acc + column(0)};
+    const auto body = bodies[pick(4)];
+    const std::int64_t last = pick(blackwell ? 4 : 2);
+    p.epilogue = last == 1   ? quantise_block(body)
+                 : last == 2 ? quantise_mx(body)
+                 : last == 3 ? quantise_nv(body)
+                             : body;
+    p.d = last == 0 ? bf16 : last == 3 ? DType::e2m1 : e4m3;
+    if (blackwell && !packed && pick(3) == 0) p.a_major = p.b_major = Major::mn, p.m = 16 * ceil_div(p.m, 16l);
+    const Arch arch = blackwell ? Arch::sm100 : Arch::sm90;
+    const auto whole = decide(p, {}, {blackwell ? 148 : 132, false, arch});
+    if (!whole) continue;
+    ++solved;
+    const auto few = decide(p, {}, {4, true, arch});
+    EXPECT_TRUE(few) << "draw " << i << ", " << to_text(whole->config) << "\n" << few.error().message;
+  }
+  EXPECT_GT(solved, 200);
+}
+
+/// A D that is quantised by blocks takes tiles of whole blocks, also where N has fewer columns.
+TEST(EmulatedChoice, QuantisesHalvesOfFewColumns) {
+  using namespace evt;
+  for (const std::int64_t n : {64, 128, 192, 320}) {
+    GemmProblem mx{.m = 5, .n = n, .k = 256, .a = e4m3, .b = e4m3, .d = e4m3, .scale = Scale::mx};
+    mx.epilogue = quantise_mx(swiglu_halves(acc));
+    for (const bool emulated : {false, true}) {
+      const auto chosen = decide(mx, {}, {emulated ? 4 : 148, emulated, Arch::sm100});
+      EXPECT_TRUE(chosen) << n << ": " << chosen.error().message;
+    }
+    GemmProblem plain{.m = 5, .n = n, .k = 256, .a = bf16, .b = bf16, .d = e4m3};
+    plain.epilogue = quantise_block(swiglu_halves(acc));
+    for (const bool emulated : {false, true}) {
+      const auto chosen = decide(plain, {}, {emulated ? 4 : 132, emulated, Arch::sm90});
+      EXPECT_TRUE(chosen) << n << ": " << chosen.error().message;
+    }
+  }
+}
+
+TEST(EmulatedChoice, TakesPairsOfGroupsOfKWhereTheyAreAllThatIsAskedFor) {
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {128, 8}, {304, 296}}) {
+    KGroupedProblem p{.groups = 2, .m = m, .n = n, .k = 256, .a = bf16, .b = bf16};
+    const auto made = can_implement(p, {.config = {.arch = Arch::sm100, .sm100 = {.pair = true}}});
+    EXPECT_TRUE(made) << m << " x " << n << ": " << made.error().message;
+  }
 }
 
 }  // namespace

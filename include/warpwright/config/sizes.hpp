@@ -174,11 +174,19 @@ WW_HOST_DEVICE constexpr bool fits_halves(const GemmConfig& c, i64 n) {
   return !shares_scales_of_halves(c) || n <= kScaleBlock ||
          (c.tile.n > 0 && 2 * kScaleBlock % c.tile.n == 0 && n % c.tile.n == 0);
 }
+/// Returns the columns of D that a tile's must be a multiple of, because the tree quantises blocks of them; 1 if none.
+WW_HOST_DEVICE constexpr int unit_of_quantised(const EpilogueTree& tree) {
+  const EpilogueOp quantise = stages_of(tree).quantise;
+  return is_microscale(quantise) || quantise > EpilogueOp::quantise ? columns_of_out_chunk(quantise) : 1;
+}
 /// Returns the widest TILE_N, at most `most`, for a tree that pairs the halves of N = `n` columns: N itself if no scale
-/// ends inside a half, otherwise the largest width for which fits_halves() holds.
+/// ends inside a half, otherwise the largest width for which fits_halves() holds. A D that is quantised by blocks takes
+/// whole ones, also where N has fewer columns.
 WW_HOST_DEVICE constexpr int tile_of_halves(const GemmConfig& c, i64 n, int most) {
-  if (is_microscaled(c.operands.scale)) return static_cast<int>(min<i64>(max<i64>(n / 64 * 64, 64), most));
-  if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(n, most));
+  const i64 least = unit_of_quantised(c.epilogue) > 1 ? 2 * unit_of_quantised(c.epilogue) : 0;
+  if (is_microscaled(c.operands.scale))
+    return static_cast<int>(min<i64>(max<i64>(n / 64 * 64, max<i64>(64, least)), most));
+  if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(max<i64>(n, least), most));
   return static_cast<int>(min<i64>(n & -n, kScaleBlock));
 }
 /// Returns the number of floats that scale one k-block of a tile. rows: a product for each row and scale of B. both:

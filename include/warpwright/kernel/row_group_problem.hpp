@@ -109,10 +109,12 @@ template <ConfigParameter kConfig, class TheMainloop> struct RowGroupProblem {
   WW_DEVICE static void store(const Params& arguments, arch::SharedAddress output,
                               const typename Epilogue::Buffer& buffer, int part,
                               typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks], const Tile& tile) {
-    if constexpr (kConfig.epilogue.empty()) Epilogue::store_rows(rows_of(arguments, tile), output, buffer, part, acc);
-    else
+    if constexpr (kConfig.epilogue.empty()) {
+      Epilogue::store_rows(rows_of(arguments, tile), output, buffer, part, acc);
+    } else if (kEndsEarly || tile.rows > 0) {  // vectors along M have no element for the tile of a pair without rows
       Epilogue::store_rows(rows_of(arguments, tile), arguments.n, of_matrix(arguments.epilogue, tile.group), output,
                            buffer, part, acc);
+    }
   }
   /// Stores a tile for K = 0: zeros, or the tree of zeros, whatever the scales are.
   WW_DEVICE static void store_zeros(const Params& arguments, arch::SharedAddress output,
