@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints `warpwright gemm` flags for rows of the covering array, one line each; with a count more accepted rows, drawn
-// at random, so that there are that many in all.
+// Prints `warpwright gemm` flags for rows of the covering array, one line each.
+//   covering_rows [count] [of] [seed]   with a count more accepted rows, drawn at random, so that there are that many in
+//                                       all; with `of` every such row alone, from number seed % of on
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
@@ -26,5 +28,7 @@ int main(int argc, char** argv) {
   std::mt19937_64 rng(1);
   for (const std::size_t wanted = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0; rows.size() < wanted;)
     rows.push_back(accepted[rng() % accepted.size()]);
-  for (const Row& row : rows) fmt::print("{}\n", flags_of(row));
+  const std::size_t of = argc > 3 ? std::max<std::size_t>(std::strtoull(argv[2], nullptr, 0), 1) : 1;
+  for (std::size_t i = argc > 3 ? std::strtoull(argv[3], nullptr, 0) % of : 0; i < rows.size(); i += of)
+    fmt::print("{}\n", flags_of(rows[i]));
 }
