@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints `warpwright gemm` flags for rows of the covering array, one line each.
-//   covering_rows [count] [of] [seed]   with a count more accepted rows, drawn at random, so that there are that many in
-//                                       all; with `of` every such row alone, from number seed % of on
+//   covering_rows [count] [of] [seed]   with a count more accepted rows, drawn at random, so that there are that many
+//                                       in all; with `of` every such row alone, from number seed % of on
 #include <fmt/format.h>
 
 #include <algorithm>

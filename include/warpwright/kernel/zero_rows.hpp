@@ -2,8 +2,8 @@
 // Zeros the rows of D that belong to no group; the rows of groups are not touched. Any grid.
 //   every warp: gap before group g = [largest end of the groups before, start of g), 32 groups at a time, one a lane
 //   row r of a gap: warp r mod (warps of the grid), 16 bytes a lane
-// It relies on a guarantee of GroupTable: ranges of groups that are not empty ascend and do not overlap. Row ids are the
-// exception, whose groups may come in any order: there each row looks for itself in the range of its own group.
+// It relies on a guarantee of GroupTable: ranges of groups that are not empty ascend and do not overlap. Row ids are
+// the exception, whose groups may come in any order: there each row looks for itself in the range of its own group.
 #pragma once
 
 #include "warpwright/arch/common/pdl.hpp"
