@@ -61,7 +61,7 @@ class EpilogueAdapter {
   std::size_t workspace_bytes() const;
 
   /// Fills `arguments`, `memory` and `list` with the operands of the tree; `workspace` is where workspace_bytes()
-  /// begin. `list` gets neither the workspace nor, if it is `in_place`, C.
+  /// begin. The workspace is not added to `list`, and neither is C if it is D (`in_place`).
   /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C with another layout
   /// than D.
   Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
