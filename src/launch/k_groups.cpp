@@ -7,7 +7,9 @@
 namespace ww::adapters {
 
 Result<void> check_groups(const KGroups& groups, const KGroupPointers& pointers) {
-  WW_CHECK(check_pointer("sizes", pointers.sizes, alignof(std::int32_t)));
+  // Of no rows there are no row ids, and frameworks give an array without elements as null.
+  if (pointers.sizes != nullptr || groups.encoding != GroupEncoding::row_ids || groups.rows > 0)
+    WW_CHECK(check_pointer("sizes", pointers.sizes, alignof(std::int32_t)));
   if (groups.encoding == GroupEncoding::starts_counts)
     WW_CHECK(check_pointer("sizes2", pointers.sizes2, alignof(std::int32_t)));
   if (pointers.status != nullptr) WW_CHECK(check_pointer("status", pointers.status, alignof(std::uint32_t)));

@@ -291,13 +291,25 @@ TEST(Check, WorkersHaveNothingOfTheCallers) {
   std::filesystem::remove(path);
 }
 
+TEST(Check, AShortCampaignTellsOfItsSchedules) {
+  for (int i = 0; i < 2; ++i) {  // the second compiles nothing
+    std::set<std::string> phases;
+    const auto look = [&](const ww::CheckProgress& now) { phases.insert(now.phase); };
+    const auto campaign = ww::check(kernel(kSync), {.schedules = 2, .processes = 1, .progress = look});
+    ASSERT_TRUE(campaign) << campaign.error().message;
+    EXPECT_EQ(phases.count("check"), 1u);
+  }
+}
+
 TEST(Check, AStopKeepsWhatRanAndSaysSo) {
   std::stop_source stop;
+  // A millionth is five schedules, and of the time 1,000 seconds.
   const auto campaign = ww::check(kernel(""), {.schedules = 5'000'000,
+                                               .seconds = 1e9,
                                                .shrink = true,
                                                .progress =
                                                    [&](const ww::CheckProgress& now) {
-                                                     if (now.fraction > 0) stop.request_stop();
+                                                     if (now.fraction > 1e-6) stop.request_stop();
                                                    },
                                                .stop = stop.get_token()});
   ASSERT_TRUE(campaign) << campaign.error().message;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "problems/random_problem.hpp"
+#include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/quantize.hpp"
 
 namespace ww {
 namespace {
@@ -176,6 +178,47 @@ TEST(OperandPointers, DMayLieBetweenTheRowsOfB) {
   for (std::size_t i = 0; i < 64 * 256; ++i)
     ASSERT_EQ(host[16 * 64 + i], i < 16 * 256 && i % 256 / 64 == 1 ? kSum : kOne) << i;
   EXPECT_EQ(plan->run({.a = memory.data(), .b = b, .d = b + 32}).error().argument, "d");
+}
+
+TEST(OperandPointers, RowIdsOfNoRowsMayBeNull) {
+  const Device device = Device::open("emu:sm90").value();
+  const auto k_plan = plan_k_grouped(device, {.groups = 3, .m = 64, .n = 64, .encoding = GroupEncoding::row_ids});
+  ASSERT_TRUE(k_plan) << k_plan.error().message;
+  std::vector<float> d(3 * 64 * 64, 7.0f);
+  const Buffer memory = device.allocate(4 * d.size()).value();
+  ASSERT_TRUE(device.upload(memory.data(), d.data(), memory.bytes()));
+  const auto multiplied = k_plan->run({.d = memory.data()});
+  ASSERT_TRUE(multiplied) << multiplied.error().message;
+  ASSERT_TRUE(device.download(d.data(), memory.data(), memory.bytes()));
+  EXPECT_EQ(std::count(d.begin(), d.end(), 0.0f), static_cast<std::ptrdiff_t>(d.size()));
+
+  QuantizeProblem problem{.m = 0, .k = 64, .rows = false, .transposed = true, .groups = 3};
+  problem.encoding = GroupEncoding::row_ids;
+  const auto cast = plan_quantize(device, problem);
+  ASSERT_TRUE(cast) << cast.error().message;
+  std::vector<std::int32_t> ends(3, 7);
+  ASSERT_TRUE(device.upload(memory.data(), ends.data(), 12));
+  const auto padded_ends = static_cast<std::int32_t*>(memory.data());
+  const auto ran = cast->run({.transposed = moved(memory.data(), 256),
+                              .transposed_scales = static_cast<float*>(memory.data()) + 1024,
+                              .padded_ends = padded_ends});
+  ASSERT_TRUE(ran) << ran.error().message;
+  ASSERT_TRUE(device.download(ends.data(), padded_ends, 12));
+  EXPECT_EQ(ends, (std::vector<std::int32_t>{0, 0, 0}));
+}
+
+TEST(OperandPointers, RowIdsAreAskedForAndNamed) {
+  const Device device = Device::open("emu:sm90").value();
+  const Buffer memory = device.allocate(1 << 16).value();
+  for (const auto encoding : {GroupEncoding::row_ids, GroupEncoding::offsets}) {
+    const std::int64_t k = encoding == GroupEncoding::row_ids ? 8 : 0;  // offsets of no rows are there all the same
+    const auto plan = plan_k_grouped(device, {.groups = 3, .m = 64, .n = 64, .k = k, .encoding = encoding});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto ran =
+        plan->run({.a = memory.data(), .b = moved(memory.data(), 4096), .d = moved(memory.data(), 8192)});
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(ran.error().argument, "sizes");
+  }
 }
 
 }  // namespace

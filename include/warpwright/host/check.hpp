@@ -171,8 +171,9 @@ struct CheckOptions {
   // The worker's program. Empty: WARPWRIGHT_CHECK_WORKER of the environment, else the one of the package, which is
   // found as the emulator modules are
   std::filesystem::path worker = {};
-  std::function<void(const CheckProgress&)> progress = {};  // called by the calling thread, about ten times a second
-  std::stop_token stop = {};                                // a requested stop ends the campaign with what it has
+  // Called by the calling thread, about ten times a second and at least once while schedules run.
+  std::function<void(const CheckProgress&)> progress = {};
+  std::stop_token stop = {};  // a requested stop ends the campaign with what it has
 };
 
 /// What is needed to see a finding again: check(target, replay_options(...)).
