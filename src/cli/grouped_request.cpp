@@ -233,9 +233,10 @@ Result<void> check_epilogue_files(const Flags& flags, const GroupedRequest& requ
 /// Two fields of the config in short.
 Result<void> resolve_scheduler(const Flags& flags, GemmConfig& config) {
   constexpr TileScheduler kOrders[] = {TileScheduler::automatic,  TileScheduler::fixed,    TileScheduler::dynamic,
-                                       TileScheduler::horizontal, TileScheduler::vertical, TileScheduler::split_k};
+                                       TileScheduler::horizontal, TileScheduler::vertical, TileScheduler::split_k,
+                                       TileScheduler::clc};
   WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
-                                       {"auto", "static", "dynamic", "horizontal", "vertical", "split-k"}, -1));
+                                       {"auto", "static", "dynamic", "horizontal", "vertical", "split-k", "clc"}, -1));
   if (order >= 0) config.sm90.tile_scheduler = kOrders[order];
   return resolve_split(flags, 8, config);
 }

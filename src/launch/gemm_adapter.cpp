@@ -22,8 +22,6 @@ using runtime::MemoryRange;
 using runtime::SmemSwizzle;
 
 namespace {
-constexpr i64 kLargestGrid = i64{1} << 30;  // kernels number tiles and their K splits in 32 bits
-
 /// Returns the pointers as the kernel names them. Those of the epilogue are exchanged where they are bound.
 KernelPointers kernel_pointers(const GemmOperands& o, bool swaps) {
   return swaps ? KernelPointers{o.b, o.a, o.d, o.scale_b, o.scale_a, o.workspace}
@@ -128,11 +126,11 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
                    fmt::format("{} CTAs with {} bytes of shared memory each", cluster, launch_.shared_bytes));
   const scheduler::TileGrid grid = params_.scheduler.grid;
   const i64 useful = scheduler::useful_clusters(made_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
-  if (useful > kLargestGrid)
+  if (useful > scheduler::kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 splits of tiles", fmt::format("{}", useful));
   const i64 clusters =
       config::launches_all_tiles(made_) ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
-  if (clusters * cluster > kLargestGrid)
+  if (clusters * cluster > scheduler::kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
   launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
   params_.scheduler = scheduler::scheduler_params(made_, grid, k_blocks, clusters);

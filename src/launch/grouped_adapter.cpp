@@ -20,6 +20,7 @@
 #include "warpwright/core/scale_chunks.hpp"
 #include "warpwright/kernel/descriptor_update.hpp"
 #include "warpwright/kernel/zero_rows.hpp"
+#include "warpwright/scheduler/launch_plan.hpp"
 
 namespace ww::adapters {
 
@@ -67,6 +68,15 @@ std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config)
   const std::int64_t rows = problem.total_rows();
   const std::int64_t token_tiles = (rows + min(problem.groups, rows) * (config.tile.m - 1)) / config.tile.m;
   return token_tiles * ceil_div(problem.n, config.tile.n);
+}
+
+std::int64_t cluster_tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
+  // As above, with whole clusters; token tiles of several groups may share one unless the cluster is a pair.
+  const std::int64_t ctas = config::ctas_of_mma(config), height = config.tile.m * ctas, rows = problem.total_rows();
+  const std::int64_t units = problem.encoding == GroupEncoding::masked
+                                 ? problem.groups * ceil_div(problem.rows, height)
+                                 : (rows + min(problem.groups, rows) * (height - 1)) / height;
+  return ceil_div(units * ctas, std::int64_t{config.cluster.m}) * ceil_div(problem.n, std::int64_t{config.tile.n});
 }
 
 Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Device& device,
@@ -119,7 +129,9 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
   // Only on the whole device, because fewer CTAs would be spread over more SMs than requested.
   const int ctas = sms < device_.info().sms ? 1 : max(1, c.sm90.occupancy);
-  const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * ctas, resident)));
+  const std::int64_t clusters = config::launches_all_tiles(c)
+                                    ? min<std::int64_t>(cluster_tile_bound(g, c), scheduler::kLargestGrid / cluster)
+                                    : min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * ctas, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
   return {};
 }

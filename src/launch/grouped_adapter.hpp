@@ -18,6 +18,8 @@ namespace ww::adapters {
 
 /// Returns a bound on the tiles that groups of any sizes make.
 std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config);
+/// Returns a bound on the clusters that have tiles, for variants whose token tiles follow one another.
+std::int64_t cluster_tile_bound(const GroupedProblem& problem, const GemmConfig& config);
 
 class GroupedAdapter {
  public:

@@ -110,14 +110,16 @@ Result<void> check_b_major(const GroupedProblem& p) {
 
 /// Checks that the variant accepts the problem's encoding.
 Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
-  const bool masked = p.encoding == GroupEncoding::masked;
+  const bool masked = p.encoding == GroupEncoding::masked, hopper = c.arch == Arch::sm90;
   const auto refused = [&](const char* expected) { return config_failure(c, "variant", expected); };
   if (c.row_groups.variant == GroupedVariant::automatic)
-    return refused("contiguous, masked, descriptors or ragged for a product with groups");
+    return refused(hopper ? "contiguous, masked, descriptors or ragged for a product with groups"
+                          : "contiguous or masked for a product with groups");
   if (c.row_groups.variant == GroupedVariant::masked && !masked)
-    return refused("contiguous, descriptors or ragged for groups that are not masked");
+    return refused(hopper ? "contiguous, descriptors or ragged for groups that are not masked"
+                          : "contiguous for groups that are not masked");
   if (c.row_groups.variant == GroupedVariant::contiguous && masked)
-    return refused("masked, descriptors or ragged for masked groups");
+    return refused(hopper ? "masked, descriptors or ragged for masked groups" : "masked for masked groups");
   return {};
 }
 

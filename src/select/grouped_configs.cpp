@@ -121,6 +121,8 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
 
 GroupedVariant variant_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.row_groups.variant != GroupedVariant::automatic) return requested.row_groups.variant;
+  const bool masked = p.encoding == GroupEncoding::masked;
+  if (requested.arch == Arch::sm100) return masked ? GroupedVariant::masked : GroupedVariant::contiguous;
   if (requested.sm90.tile_scheduler == TileScheduler::horizontal ||
       requested.sm90.tile_scheduler == TileScheduler::vertical)
     return GroupedVariant::descriptors;
@@ -128,9 +130,7 @@ GroupedVariant variant_for(const GroupedProblem& p, const GemmConfig& requested)
       requested.sm90.tile_scheduler == TileScheduler::split_k)
     return GroupedVariant::ragged;
   if (requested.sm90.occupancy > 1) return GroupedVariant::ragged;
-  const bool masked = p.encoding == GroupEncoding::masked;
-  if (requested.arch == Arch::sm100 || combines_columns(p.epilogue))
-    return masked ? GroupedVariant::masked : GroupedVariant::contiguous;
+  if (combines_columns(p.epilogue)) return masked ? GroupedVariant::masked : GroupedVariant::contiguous;
   if (masked) return GroupedVariant::ragged;
   const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
   return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? GroupedVariant::contiguous

@@ -238,6 +238,12 @@ BLACKWELL_FAMILIES = {
     "blackwell, contiguous, pair":
         "grouped --n 136 --k 272 --rows 3,0,130,1,260 --encoding indptr --variant contiguous --config "
         "tile=128x128x128,cluster=2x1,pair=1,stages=2 --sms 2",
+    "blackwell, contiguous, launch control, pair":
+        "grouped --n 136 --k 272 --rows 3,0,130,1,260 --encoding indptr --variant contiguous --config "
+        "tile=128x64x128,cluster=2x1,pair=1,stages=2,tile_scheduler=clc --sms 4",
+    "blackwell, masked, launch control":
+        "grouped --n 72 --k 400 --rows 5,0,130 --encoding masked --variant masked --scale tensor --out-dtype f32 "
+        "--config tile=64x32x128,cluster=2x1,stages=2,tile_scheduler=clc --sms 4",
     "blackwell, masked, pair":
         "grouped --n 72 --k 400 --rows 5,0,130,260 --encoding masked --variant masked --scale tensor --out-dtype f32 "
         "--config tile=128x64x128,cluster=2x1,pair=1,stages=2 --sms 2",
@@ -250,6 +256,12 @@ BLACKWELL_FAMILIES = {
     "blackwell, K groups, pair":
         "k-grouped --m 200 --n 136 --ks 70,0,1,200,64,0 --encoding starts-counts --config "
         "tile=128x128x64,cluster=2x1,pair=1,stages=2",
+    "blackwell, K groups, launch control, pair":
+        "k-grouped --m 200 --n 264 --ks 70,0,1,200,64,0 --encoding starts-counts --config "
+        "tile=128x128x64,cluster=2x1,pair=1,stages=2,tile_scheduler=clc --sms 4",
+    "blackwell, mx, contiguous, launch control, pair":
+        "grouped --n 136 --k 656 --rows 3,0,130,1,260 --encoding indptr --variant contiguous --scale mx --dtype e4m3 "
+        "--config tile=128x64x128,cluster=2x1,pair=1,stages=2,tile_scheduler=clc --sms 4",
     "blackwell, mx, contiguous":
         "grouped --n 136 --k 656 --rows 3,0,130,1 --encoding indptr --variant contiguous --scale mx --dtype e4m3 "
         "--config tile=128x64x128,cluster=2x1,stages=2 --sms 4",

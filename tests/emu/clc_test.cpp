@@ -157,7 +157,7 @@ CheckReport check_grid(u32 ctas, Mistake mistake, u64 seed, StrictRules strict) 
 
 TEST(EmuClc, AnAnswerIsReadBeforeItsBytesAreUsedAgain) {
   for (const u32 ctas : {1u, 2u, 4u})
-    for (u64 seed = 0; seed < 25; ++seed) {
+    for (u64 seed = 0; seed < 200; ++seed) {
       const CheckReport clean = check_grid(ctas, Mistake::none, seed, default_strict_rules());
       EXPECT_TRUE(clean.findings.empty()) << "seed " << seed << all_of(clean);
     }

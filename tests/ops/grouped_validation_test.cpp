@@ -477,6 +477,31 @@ TEST(GroupedChoice, BoundsTheTilesOfAnyGroups) {
   EXPECT_EQ(adapters::tile_bound({.groups = 4, .rows = 0, .n = 64}, config), 0);
 }
 
+TEST(GroupedChoice, BoundsTheClusterTilesOfAnyGroups) {
+  std::mt19937_64 rng(5);
+  for (int trial = 0; trial < 800; ++trial) {
+    const bool masked = trial % 4 == 0, pair = trial % 3 == 0;
+    const int tile_m = pair || rng() % 2 == 0 ? 128 : 64, cluster_m = pair ? 2 : 1 + static_cast<int>(rng() % 2);
+    const GemmConfig config{.arch = Arch::sm100, .tile = {tile_m, 64}, .cluster = {cluster_m}, .sm100 = {.pair = pair}};
+    GroupedProblem p{.groups = 1 + static_cast<std::int64_t>(rng() % 40), .n = 100};
+    if (masked) p.encoding = GroupEncoding::masked, p.rows = 300;
+    std::int64_t tiles = 0;
+    for (std::int64_t g = 0; g < p.groups; ++g) {
+      const std::int64_t rows = rng() % 3 == 0 ? 0 : static_cast<std::int64_t>(rng() % 301);
+      if (!masked) p.rows += rows;
+      tiles += round_up(ceil_div(rows, tile_m), pair ? 2 : 1);
+    }
+    EXPECT_GE(adapters::cluster_tile_bound(p, config), 2 * ceil_div(tiles, cluster_m))
+        << p.groups << " groups, " << p.rows << " rows, " << to_text(config);
+  }
+  GemmConfig config{.arch = Arch::sm100, .tile = {128, 64}, .cluster = {2}};
+  const GroupedProblem masked{.groups = 3, .rows = 129, .n = 64, .encoding = GroupEncoding::masked};
+  EXPECT_EQ(adapters::cluster_tile_bound(masked, config), 3);  // six tiles of three groups
+  config.sm100.pair = true;
+  EXPECT_EQ(adapters::cluster_tile_bound(masked, config), 3);  // a pair for each group
+  EXPECT_EQ(adapters::cluster_tile_bound({.groups = 2, .rows = 2, .n = 65}, config), 4);
+}
+
 TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {
   const GemmConfig asked =
       chosen(16, 1 << 20, GroupEncoding::offsets, Scale::block_1x128_128x128, {.sm90 = {.occupancy = 2}});

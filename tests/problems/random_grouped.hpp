@@ -249,7 +249,7 @@ inline GemmConfig n_major_config(std::uint64_t i, bool masked) {
 inline constexpr std::uint64_t kFirstBlackwellGrouped = 5'900'000;
 
 /// Returns a config for Blackwell: rows of tokens in tiles of 64 or 128, with and without a cluster, which may be a
-/// pair. Ten numbers in a row share it.
+/// pair, in either order. Ten numbers in a row share it.
 inline GemmConfig blackwell_grouped_config(std::uint64_t i, const HostGrouped& h) {
   std::mt19937_64 rng(i / 10 * 0x9e3779b97f4a7c15ull + 79);
   const auto pick = [&](std::uint64_t count) { return static_cast<int>(rng() % count); };
@@ -259,13 +259,14 @@ inline GemmConfig blackwell_grouped_config(std::uint64_t i, const HostGrouped& h
   const int n = h.problem.groups > 1024 ? min(drawn, 128) : drawn;  // beside large tables a wider D leaves no ring
   const int raster = 1 + pick(4), stages = pick(3) == 0 ? 2 : 0, accumulators = pick(3);
   const bool pair = m == 128 && cluster_m == 2 && pick(3) != 0;
+  const auto order = pick(3) == 0 ? TileScheduler::clc : TileScheduler::fixed;
   return {.arch = Arch::sm100,
           .tile = {m, n_major ? max(n, 64 * cluster_m)
                       : pair  ? round_up(n, 32)
                               : n},
           .cluster = {cluster_m},
           .raster = {raster},
-          .sm90 = {.stages = stages},
+          .sm90 = {.stages = stages, .tile_scheduler = order},
           .sm100 = {pair, accumulators},
           .row_groups = {.variant = h.problem.encoding == GroupEncoding::masked ? GroupedVariant::masked
                                                                                 : GroupedVariant::contiguous}};

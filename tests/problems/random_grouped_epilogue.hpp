@@ -77,6 +77,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   p.epilogue = grouped_tree(which, m >= 2 && !(blackwell && which == 3), kind + 1, p.d);
   // Every variant has all that it supports among the trees of one turn, and every tree among five turns.
   const std::uint64_t turn = i / kGroupedEpilogueKinds;
+  if (blackwell && turn % 2 == 1) c.sm90.tile_scheduler = TileScheduler::clc;
   p.encoding = m == 3 ? GroupEncoding::masked : GroupEncoding((turn + which + m) % (m == 2 ? 4 : 5));
   if (m == 0) c.tile.m = 64, c.tile.n = which % 2 == 0 ? 128 : 256;
   if (m == 0 && which == 1) c.sm90.tile_scheduler = TileScheduler::split_k, c.sm90.split = 2;

@@ -189,6 +189,7 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   h.config.tile.m = small && cluster != 2 ? 64 : 128, h.config.tile.n = small && cluster != 1 ? 64 : 128;
   h.config.raster.width = 1 + static_cast<int>(pick(3));
   if (blackwell) h.config.arch = Arch::sm100, h.config.sm100.pair = cluster == 1 && !small;
+  if (blackwell && i / 60 % 5 > 2) h.config.sm90.tile_scheduler = TileScheduler::clc;
   fill_k_grouped(h, rng);
   return h;
 }

@@ -64,7 +64,11 @@ GemmConfig scaled_grouped_config(std::mt19937_64 rng, GroupEncoding encoding, co
     c.row_groups.variant = encoding == GroupEncoding::masked ? GroupedVariant::masked : GroupedVariant::contiguous;
     GemmConfig resolved = c;
     resolved.grouping = Grouping::row_groups, resolved.row_groups.capacity = 128;
-    if (!config::fault_of_grouped(config::resolve_grouped(resolved))) return c;
+    if (config::fault_of_grouped(config::resolve_grouped(resolved))) continue;
+    if (rng() % 3 != 0) return c;
+    resolved.sm90.tile_scheduler = TileScheduler::clc;
+    if (!config::fault_of_grouped(config::resolve_grouped(resolved))) c.sm90.tile_scheduler = TileScheduler::clc;
+    return c;
   }
 }
 
@@ -161,7 +165,11 @@ inline GemmConfig scaled_k_grouped_config(std::uint64_t i) {
     c.sm90.tile_scheduler = pick(2) == 0 ? TileScheduler::longest_k : TileScheduler::fixed;
     GemmConfig resolved = c;
     resolved.grouping = Grouping::k_groups, resolved.k_groups.capacity = 128, resolved.operands.batched = true;
-    if (!config::fault_of_k_grouped(config::resolve_k_grouped(resolved))) return c;
+    if (config::fault_of_k_grouped(config::resolve_k_grouped(resolved))) continue;
+    if (rng() % 3 != 0) return c;
+    resolved.sm90.tile_scheduler = TileScheduler::clc;
+    if (!config::fault_of_k_grouped(config::resolve_k_grouped(resolved))) c.sm90.tile_scheduler = TileScheduler::clc;
+    return c;
   }
 }
 

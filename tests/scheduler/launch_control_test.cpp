@@ -128,6 +128,10 @@ TEST(LaunchControl, NeedsSm100) {
   const config::ConfigFault grouped = config::fault_of_k_grouped(config::resolve_k_grouped(hopper));
   ASSERT_TRUE(grouped);
   EXPECT_STREQ(grouped.field, "tile_scheduler");
+  hopper.row_groups.variant = GroupedVariant::contiguous;
+  const config::ConfigFault rows = config::fault_of_grouped(config::resolve_grouped(hopper));
+  ASSERT_TRUE(rows);
+  EXPECT_STREQ(rows.field, "tile_scheduler");
 }
 
 }  // namespace

@@ -326,12 +326,12 @@ WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr bool uses_work_tile_counter(const GemmConfig& c) {
   return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
 }
-/// Returns whether the dense kernel takes its tiles from cluster launch control: the device gives a cluster that runs
-/// the tile of one that has not started.
+/// Returns whether the kernel takes its tiles from cluster launch control: the device gives a cluster that runs the tile
+/// of one that has not started.
 WW_HOST_DEVICE constexpr bool uses_launch_control(const GemmConfig& c) {
-  return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::clc;
+  return c.sm90.tile_scheduler == TileScheduler::clc;
 }
-/// Returns whether a warp of the dense kernel announces tiles to the others.
+/// Returns whether numbers of tiles are announced, as the counter or the device gives them.
 WW_HOST_DEVICE constexpr bool announces_tiles(const GemmConfig& c) {
   return uses_work_tile_counter(c) || uses_launch_control(c);
 }

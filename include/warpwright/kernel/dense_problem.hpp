@@ -27,7 +27,7 @@ template <ConfigParameter kConfig, class TheMainloop> struct DenseProblem {
   using Pipeline = typename Mainloop::Pipeline;
   static constexpr int kReaders =
       1 + config::is_sm100(kConfig) + static_cast<int>(Mainloop::kScaleWarps) + config::consumer_warps(kConfig);
-  using Source = conditional_t<kGroupsK, scheduler::KGrouped<kConfig>,
+  using Source = conditional_t<kGroupsK, scheduler::KGrouped<kConfig, kReaders>,
                                scheduler::DenseTiles<kConfig, scheduler::DenseOrder<kConfig, kReaders>>>;
   using Tile = typename Source::Tile;
   static constexpr bool kEndsEarly = false;  // consumer warpgroups may have no rows of a tile

@@ -4,6 +4,7 @@
 
 #include "warpwright/kernel/row_group_problem.hpp"
 #include "warpwright/mainloop/sm100/mainloop.hpp"
+#include "warpwright/scheduler/cluster_launch_control.hpp"
 
 namespace ww::kernel {
 

@@ -16,7 +16,8 @@
 
 namespace ww::scheduler {
 
-/// kReaders warps of each CTA read the answers, some of them by one thread alone. The service warp reads them too.
+/// kReaders warps of each CTA read the answers, some of them by one thread alone. The service warp reads them too. With
+/// groups of rows it is the only one (kReaders = 0), and tells the others which tiles these are.
 template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl {
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static constexpr config::SharedPlan kShared = config::shared_plan(kConfig);
@@ -39,7 +40,7 @@ template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl {
     i32 number = CtaPosition::cluster();
     if (has_own_tile_) {
       const pipeline::ClcWork work = reader_ == Reader::warp ? ring_.consumer_next() : ring_.consumer_next_alone();
-      number = work.valid ? static_cast<i32>(work.first.x / kCluster.size()) : kNoTile;
+      number = work.valid ? number_of(work) : kNoTile;
     }
     has_own_tile_ = true;
     // The own tile too, and the end of the loop over tiles: otherwise ptxas takes the lanes for divergent, and puts a
@@ -52,17 +53,28 @@ template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl {
 
   /// Runs the service warp: all lanes of one warp of each CTA call it; that of CTA 0 asks for the cluster.
   WW_DEVICE static void serve(const SchedulerParams&, arch::SharedAddress base) {
+    serve(base, [](int) {});
+  }
+  /// Does the same, and calls take(number) in all lanes for every tile that the cluster takes over.
+  template <class Take> WW_DEVICE static void serve(arch::SharedAddress base, const Take& take) {
     arch::role("scheduler");
     const arch::SharedAddress barriers = base + kShared.work_tile_barriers, answers = base + kShared.work_tiles;
     Ring asked(barriers, answers, pipeline::Role::producer), told(barriers, answers, pipeline::Role::consumer);
-    do {
+    for (;;) {
       if (arch::lane_index() == 0) told.consumer_announce();
       arch::warp::sync();
       if (arch::cluster_rank() == 0) asked.producer_fetch();
-    } while (told.consumer_next().valid);
+      const pipeline::ClcWork work = told.consumer_next();
+      if (!work.valid) return;
+      take(number_of(work));
+    }
   }
 
  private:
+  WW_DEVICE static i32 number_of(const pipeline::ClcWork& work) {
+    return static_cast<i32>(work.first.x / kCluster.size());
+  }
+
   Ring ring_;
   int k_blocks_;
   Reader reader_;

@@ -14,10 +14,6 @@
 
 namespace ww::scheduler {
 
-// Only kernels of sm_100 include its definition (scheduler/cluster_launch_control.hpp), because a module that does
-// needs instructions that emu:sm90 does not have.
-template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl;
-
 /// The order of a config. kReaders is the number of warps of a CTA that ask for tiles.
 template <ConfigParameter kConfig, int kReaders>
 using DenseOrder = conditional_t<

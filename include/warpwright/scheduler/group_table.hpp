@@ -3,7 +3,8 @@
 // groups are few, one warp alone.
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the preceding groups
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say. CTA 0 reports
-// cuts once, in the status word. Sizes must not change during the kernel.
+// cuts once, in the status word; under cluster launch control it may never start, and every CTA reports. Sizes must not
+// change during the kernel.
 // All of this runs before the first load of a launch. So a thread issues the loads of its groups' sizes together. A
 // warp that builds the table alone keeps those sizes in registers, for which its loops are unrolled; the others are
 // not, because this code is not in the instruction cache.
@@ -20,7 +21,7 @@ namespace ww::scheduler {
 using config::GroupRange;
 using config::GroupSizes;
 
-template <int kThreads> class GroupTable {
+template <int kThreads, bool kEveryCtaReports = false> class GroupTable {
  public:
   /// `table` has 8 bytes for each of `capacity` >= G groups.
   WW_DEVICE GroupTable(arch::SharedAddress table, int capacity) : starts_(table), counts_(table + 4 * capacity) {}
@@ -167,7 +168,7 @@ template <int kThreads> class GroupTable {
   }
 
   WW_DEVICE static void report(const GroupSizes& sizes, u32 status) {
-    if (status != 0 && sizes.status != nullptr && arch::block_index() == 0)
+    if (status != 0 && sizes.status != nullptr && (kEveryCtaReports || arch::block_index() == 0))
       arch::global::atomic_or(sizes.status, status);
   }
 

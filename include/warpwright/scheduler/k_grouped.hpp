@@ -3,6 +3,7 @@
 // takes tiles c, c + C, ... of it. The number of k-blocks of a tile depends on its group and is read from the group
 // table in shared memory.
 //   order: | tiles of D[0] | tiles of D[1] | ...     an empty group has tiles too, because its zeros must be written
+// Under clc, the device chooses which tiles of the order a cluster takes (scheduler/cluster_launch_control.hpp).
 // Under longest_k, groups come in descending order of K: short tiles fill the last wave, in which a long one would keep
 // its CTA busy while others wait.
 // All CTAs of a cluster work on one tile of this order, hence on one group: multicast requires that they agree on the
@@ -24,18 +25,26 @@ struct KGroupTile {
   config::KRows k;
 };
 
-template <ConfigParameter kConfig> class KGrouped : public PlainSource {
+/// kReaders is the number of warps of a CTA that ask for tiles.
+template <ConfigParameter kConfig, int kReaders> class KGrouped : public PlainSource {
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static_assert(kCluster.k == 1);
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
   using CtaPosition = scheduler::CtaPosition<kCluster>;
   static constexpr int kThreads = config::threads_of(kConfig);
-  using Table = GroupTable<kThreads>;
+  using Table = GroupTable<kThreads, config::uses_launch_control(kConfig)>;
   static constexpr bool kLongestFirst = kConfig.sm90.tile_scheduler == TileScheduler::longest_k;
+
+  using LaunchControl = ClusterLaunchControl<kConfig, kReaders>;
+  struct NotGiven {
+    WW_DEVICE NotGiven(const SchedulerParams&, int, arch::SharedAddress, Reader) {}
+  };
+  using Given = conditional_t<config::uses_launch_control(kConfig), LaunchControl, NotGiven>;
 
  public:
   using Tile = KGroupTile;
   static constexpr bool kVariesK = true, kMayBeEmpty = true;
+  static constexpr bool kServes = config::uses_launch_control(kConfig);
 
   template <class Params>
   WW_DEVICE KGrouped(const Params& params, arch::SharedAddress shared)
@@ -47,10 +56,18 @@ template <ConfigParameter kConfig> class KGrouped : public PlainSource {
     if constexpr (kLongestFirst) sort();
   }
 
-  class Walk {
+  WW_DEVICE static void initialize(arch::SharedAddress shared) {
+    if constexpr (kServes) LaunchControl::initialize(shared);
+  }
+  WW_DEVICE void serve() const {
+    if constexpr (kServes) LaunchControl::serve(params_, shared_);
+  }
+
+  class Walk : Given {
    public:
     WW_DEVICE Walk(const KGrouped& tiles, Reader reader)
-        : params_(tiles.params_),
+        : Given(tiles.params_, 0, tiles.shared_, reader),
+          params_(tiles.params_),
           table_(tiles.table()),
           order_(tiles.order()),
           reader_(reader),
@@ -58,8 +75,14 @@ template <ConfigParameter kConfig> class KGrouped : public PlainSource {
 
     /// Sets `tile` to this CTA's next tile; returns false when there is none.
     WW_DEVICE bool next(Tile& tile) {
-      index_ += CtaPosition::clusters();
-      if (index_ >= params_.groups * tiles_of_group(params_)) return false;
+      if constexpr (kServes) {
+        scheduler::Tile given;
+        if (!Given::next(given)) return false;
+        index_ = given.index;
+      } else {
+        index_ += CtaPosition::clusters();
+        if (index_ >= params_.groups * tiles_of_group(params_)) return false;
+      }
       const GroupRange range = table_[group_at(order_, index_ / tiles_of_group(params_))];
       const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
       const i32 blocks = ceil_div(rows, kConfig.tile.k);

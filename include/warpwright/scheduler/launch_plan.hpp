@@ -10,6 +10,7 @@
 namespace ww::scheduler {
 
 inline constexpr i64 kWorkspaceAlignment = 256;
+inline constexpr i64 kLargestGrid = i64{1} << 30;  // CTAs; kernels number tiles and their K splits in 32 bits
 
 /// Returns the K splits of every tile that are reduced through the workspace; never more than there are k-blocks.
 WW_HOST_DEVICE constexpr int splits_of(const GemmConfig& c, int k_blocks) {

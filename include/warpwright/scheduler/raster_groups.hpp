@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tile source of groups of rows in normal orientation (variants contiguous and masked): one static, rasterised
-// order of tiles of TILE_M rows.
+// The tile source of groups of rows in normal orientation (variants contiguous and masked): one rasterised order of
+// tiles of TILE_M rows.
 // - Token tiles of all groups follow one another. A group has as few tiles as hold its rows. A part is
 //   the rows of one consumer warpgroup; the parts of a group are spread evenly over its tiles, so that its tiles take
 //   equally long and find their shared weights in L2.
@@ -8,8 +8,9 @@
 //   belong to one group; otherwise each loads its own.
 // - A pair of CTAs issues one MMA (sm_100), so that both need the same weights: groups have an even number of tiles
 //   then, of which the last may have no rows.
-// CTAs do not communicate. In every round a CTA's position advances by one, because a pattern that repeats along the
-// tokens, such as short tiles, would otherwise always fall on the same CTAs.
+// In the static order CTAs do not communicate. In every round a CTA's position advances by one, because a pattern that
+// repeats along the tokens, such as short tiles, would otherwise always fall on the same CTAs. Under clc, the device
+// chooses which tiles of the order a cluster takes (scheduler/cluster_launch_control.hpp).
 // One warp of each CTA lists the token tiles before each group, or all of them if groups are many. One thread of it
 // finds the tiles and announces them in the item ring. Finding one takes some 250 instructions.
 // When each of fifteen warps executed them, they were a sixth of a block-scaled kernel's instructions at K = 3072.
@@ -23,6 +24,7 @@
 #include "warpwright/scheduler/group_table.hpp"
 #include "warpwright/scheduler/item_ring.hpp"
 #include "warpwright/scheduler/search.hpp"
+#include "warpwright/scheduler/tile.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
 #include "warpwright/scheduler/tile_source.hpp"
 
@@ -66,7 +68,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static constexpr int kCtas = config::ctas_of_mma(kConfig);  // whose tiles are of one group
-  using Table = GroupTable<kThreads>;
+  using Table = GroupTable<kThreads, config::uses_launch_control(kConfig)>;
   static constexpr bool kWarpLists = group_capacity(kConfig) <= Table::kWarpGroups;
   static_assert(kCluster.n == 1 && kCluster.m <= 2 && kCluster.k == 1);
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
@@ -75,6 +77,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   static constexpr bool kScaled = config::scales_in_mma(kConfig);
   using Tile = conditional_t<kScaled, ScaledGroupedTile, GroupedTile>;
   using Ring = ItemRing<Tile, kReaders>;
+  using LaunchControl = ClusterLaunchControl<kConfig, 0>;  // the service warp alone reads its answers
   static constexpr bool kServes = true;
   // On Blackwell tensor memory is allocated behind the barrier for which begin()'s loads would wait.
   static constexpr bool kLoadsEarly = kWarpLists && !config::is_sm100(kConfig);
@@ -87,7 +90,10 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
         first_tiles_(shared + kShared.tables + 8 * group_capacity(kConfig)),
         raster_{0, arguments.tiles_n, arguments.raster} {}
 
-  WW_DEVICE static void initialize(arch::SharedAddress shared) { Ring::initialize(shared + kShared.item_barriers); }
+  WW_DEVICE static void initialize(arch::SharedAddress shared) {
+    Ring::initialize(shared + kShared.item_barriers);
+    if constexpr (config::uses_launch_control(kConfig)) LaunchControl::initialize(shared);
+  }
 
   /// Issues the first loads of sizes.
   WW_DEVICE void begin() {
@@ -124,6 +130,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
 
   /// Announces the tiles of this CTA. All lanes of a warp call it, of which one works.
   WW_DEVICE void serve() const {
+    if constexpr (config::uses_launch_control(kConfig)) return serve_what_is_given();
     arch::role("scheduler");
     if (arch::lane_index() != 0) return;
     Ring ring = ring_of(pipeline::Role::producer);
@@ -154,6 +161,23 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   static constexpr bool kCountsBlocks = kScaled && kCtas > 1 && kConfig.row_groups.variant != GroupedVariant::masked;
 
   WW_DEVICE static int tiles_of(int rows) { return round_up(ceil_div(rows, kTileM), kCtas); }
+
+  /// Does the same under cluster launch control. A cluster's tile is the item of the order that has its number.
+  WW_DEVICE void serve_what_is_given() const {
+    if constexpr (config::uses_launch_control(kConfig)) {
+      arch::role("scheduler");
+      using CtaPosition = scheduler::CtaPosition<kCluster>;
+      Ring ring = ring_of(pipeline::Role::producer);
+      const auto announce = [&](int item) {
+        if (arch::lane_index() != 0) return;
+        // There is only one, unless the grid is smaller than the number of tiles.
+        for (; item < raster_.tiles(); item += CtaPosition::clusters()) ring.announce(tile_of(item));
+      };
+      announce(CtaPosition::cluster());
+      LaunchControl::serve(shared_, announce);
+      if (arch::lane_index() == 0) ring.announce_end();
+    }
+  }
 
   WW_DEVICE static bool is_service_warp() { return arch::warp::uniform(arch::warp_index()) == kServiceWarp; }
 

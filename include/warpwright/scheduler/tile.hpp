@@ -6,12 +6,17 @@
 #pragma once
 
 #include "warpwright/arch/common/special.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
 #include "warpwright/scheduler/tile_source.hpp"
 #include "warpwright/scheduler/work_tile_counter.hpp"
 
 namespace ww::scheduler {
+
+// Only kernels of sm_100 include its definition (scheduler/cluster_launch_control.hpp), because a module that does
+// needs instructions that emu:sm90 does not have.
+template <ConfigParameter kConfig, int kReaders> class ClusterLaunchControl;
 
 /// A tile of D, or a range of its K.
 struct Tile {
