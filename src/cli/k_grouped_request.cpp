@@ -70,7 +70,7 @@ Result<void> resolve_counts(const Flags& flags, KGroupedRequest& request) {
     const std::int64_t granularity = operations::granularity_of(request.problem);
     if (total % granularity != 0)
       return failure(ErrorCode::unsupported, "--total",
-                     fmt::format("a multiple of {}, as K-major operands and scales of mx and nv need", granularity),
+                     fmt::format("a multiple of {}, as K-major operands and scales along K need", granularity),
                      *flags.total);
     request.counts = distribute(static_cast<Distribution>(kind), groups, total / granularity);
     for (std::int64_t& count : request.counts) count *= granularity;

@@ -170,7 +170,7 @@ Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
 }
 
 std::int64_t k_granularity(const KGroupedProblem& p) {
-  if (p.a_major == Major::mn && p.b_major == Major::mn && !is_microscaled(p.scale)) return 1;
+  if (p.a_major == Major::mn && p.b_major == Major::mn && !is_microscaled(p.scale) && !is_block(p.scale)) return 1;
   return is_microscaled(p.scale) && p.a == e2m1 && p.b == e2m1 ? 2 * kScaleSpan : kScaleSpan;
 }
 

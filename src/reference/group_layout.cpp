@@ -248,7 +248,7 @@ Result<void> check_sizes(const GroupLayout& layout, const std::string& argument,
     if (span.start % block != 0 || span.end % block != 0)
       return failure(
           ErrorCode::unsupported, argument,
-          fmt::format("groups that begin and end at multiples of {}, as K-major operands and scales of mx and nv need",
+          fmt::format("groups that begin and end at multiples of {}, as K-major operands and scales along K need",
                       block),
           fmt::format("group {} from row {} to row {} of K", g, span.start, span.end));
   }

@@ -82,13 +82,20 @@ std::vector<GemmConfig> make_shapes() {
 
 template <class T> bool agree(const T& value, const T& requested) { return requested == T{} || value == requested; }
 
-/// Returns `shape` with everything that `requested` sets, resolved. Both agree.
+/// Returns the request by which shapes are listed: launch control gives out the tiles of the static order.
+GemmConfig listed_request(GemmConfig requested) {
+  if (config::uses_launch_control(requested)) requested.sm90.tile_scheduler = TileScheduler::fixed;
+  return requested;
+}
+
+/// Returns `shape` with everything that `requested` sets, resolved. Both agree, as listed_request() has it.
 GemmConfig complete_grouped(const GemmConfig& shape, const GemmConfig& requested, std::int64_t n) {
   GemmConfig c = requested;
   c.row_groups.variant = shape.row_groups.variant;
   c.tile.m = shape.tile.m, c.tile.n = shape.tile.n;
   c.cluster.m = shape.cluster.m, c.cluster.n = shape.cluster.n, c.cluster.k = shape.cluster.k;
-  c.sm90.tile_scheduler = shape.sm90.tile_scheduler, c.sm90.split = shape.sm90.split;
+  if (!config::uses_launch_control(requested)) c.sm90.tile_scheduler = shape.sm90.tile_scheduler;
+  c.sm90.split = shape.sm90.split;
   c.sm90.occupancy = shape.sm90.occupancy;
   if (c.sm90.consumer_warpgroups == 0) c.sm90.consumer_warpgroups = shape.sm90.consumer_warpgroups;
   if (config::pairs_halves(c)) c.tile.n = config::tile_of_halves(c, n, c.tile.n);
@@ -99,11 +106,11 @@ GemmConfig complete_grouped(const GemmConfig& shape, const GemmConfig& requested
 template <class Use>
 void for_each_config(const GemmConfig& requested, GroupEncoding encoding, std::int64_t n, const Use& use) {
   const bool open = requested.row_groups.variant == GroupedVariant::automatic;
+  const GemmConfig listed = listed_request(requested);
   GemmConfig paired = requested;
   paired.sm100.pair = true;
   for (const GemmConfig& shape : grouped_shapes()) {
-    if (!agrees(shape, requested) ||
-        (open && !is_open_to_choice(shape.row_groups.variant, encoding, requested.epilogue)))
+    if (!agrees(shape, listed) || (open && !is_open_to_choice(shape.row_groups.variant, encoding, requested.epilogue)))
       continue;
     use(complete_grouped(shape, requested, n));
     if (requested.arch == Arch::sm100 && shape.cluster.m == 2) use(complete_grouped(shape, paired, n));

@@ -188,7 +188,7 @@ BLACKWELL_MUTANTS = [
      "    arch::warp::sync();  // one lane's arrival stands for the reads of all 32\n", "", "stage-reuse data-race proxy-fence",
      "blackwell, launch control, pair"),
     ("blackwell: a warp counted that reads no answers", "scheduler/raster_groups.hpp", "ClusterLaunchControl<kConfig, 0>",
-     "ClusterLaunchControl<kConfig, 1>", "deadlock", "blackwell, contiguous, launch control, pair"),
+     "ClusterLaunchControl<kConfig, 1>", "deadlock transaction-count", "blackwell, contiguous, launch control, pair"),
     ("blackwell: end of the tiles given to groups not announced", "scheduler/raster_groups.hpp",
      "      if (arch::lane_index() == 0) ring.announce_end();\n", "", "deadlock", "blackwell, masked, launch control"),
     # What only values show: the checker compares D with FP64 in every schedule.

@@ -74,9 +74,9 @@ inline std::vector<Sm100Candidate> sm100_candidates() {
   for (const char* recipe : {"a=bf16,b=bf16", "a=e4m3,b=e4m3,scale=block", "a=e4m3,b=e4m3,scale=mx"})
     for (const char* shape : {"tile=128x128x0,cluster=1x1", "tile=128x256x0,cluster=2x1,pair=1"}) {
       for (const char* variant : {"contiguous", "masked"})
-        all.push_back({fmt::format("{},{},tile_scheduler=clc,grouping=row-groups,variant={},groups=128", recipe, shape,
-                                   variant),
-                       {}});
+        all.push_back(
+            {fmt::format("{},{},tile_scheduler=clc,grouping=row-groups,variant={},groups=128", recipe, shape, variant),
+             {}});
       all.push_back(
           {fmt::format("{},d=f32,{},tile_scheduler=clc,batched=1,grouping=k-groups,k_groups=128", recipe, shape), {}});
     }

@@ -188,6 +188,23 @@ TEST(KGroupedEmu, Fp8GroupsOfRowsAndTheirTails) {
   }
 }
 
+TEST(KGroupedEmu, Fp8GroupsByColumnsWithScalesOfBlocks) {
+  for (const Scale scale : {Scale::block_1x128_128x128, Scale::block_1x128_1x128})
+    for (const auto order : {TileScheduler::fixed, TileScheduler::longest_k, TileScheduler::clc}) {
+      KGroupedProblem p = plain();
+      p.a = p.b = e4m3, p.m = 144, p.n = 272, p.scale = scale, p.encoding = GroupEncoding::offsets;
+      GemmConfig config = tile(128, 128);
+      config.arch = Arch::sm100, config.sm90.tile_scheduler = order;
+      expect_exact(make(p, {1, 0, 3, 2}, config, 31, 128));
+      HostKGrouped h = make(p, {2, 3, 1}, config, 32, 128);
+      h.sizes[0] = 200;  // group 0: [0, 200) -> [0, 128); group 1: [200, 640) -> [256, 640)
+      h.ranges[0].second = 128;
+      const auto got = run_on(open_emu(0, Arch::sm100), h, GroupStatus::misaligned);
+      ASSERT_TRUE(got) << got.error().message;
+      EXPECT_EQ(difference(h, *got, reference(h)), "");
+    }
+}
+
 /// What DeepGEMM's k_grouped_fp8_gemm_nt_contiguous computes: D[g] += A_g B_g^T in FP32, the groups one by one.
 KGroupedProblem packed() {
   KGroupedProblem p{.m = 200, .n = 136, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};

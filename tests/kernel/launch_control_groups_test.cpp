@@ -63,18 +63,29 @@ TEST(LaunchControlOfGroups, TakesEveryTileOfRowsOnce) {
     }
 }
 
-TEST(LaunchControlOfGroups, ReportsSizesThatOverrunWhicheverCtasStart) {
-  HostGrouped host = make_grouped(problem_for(GroupEncoding::offsets), {1, 9, 0, 40, 130, 60}, 0, 90);
-  host.sizes.back() = 1 << 30;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const Device device = open_emu(seed, 2, Arch::sm100);
-    const auto plan = plan_grouped(device, host.problem, {.config = config_of(false, GroupedVariant::contiguous)});
-    ASSERT_TRUE(plan) << plan.error().message;
-    DeviceGrouped memory(device, host, plan->workspace_bytes());
-    const auto ran = plan->run(memory.operands());
-    ASSERT_TRUE(ran) << ran.error().message;
-    EXPECT_EQ(memory.status(), GroupStatus::overrun) << "seed " << seed;
-  }
+TEST(LaunchControlOfGroups, ReportsFaultsOfSizesWhicheverCtasStart) {
+  struct Fault {
+    GroupEncoding encoding;
+    std::uint32_t status;
+    std::size_t at;  // the entry of sizes that is wrong
+    std::int32_t value;
+  };
+  for (const Fault& fault : {Fault{GroupEncoding::offsets, GroupStatus::overrun, 5, 1 << 30},
+                             Fault{GroupEncoding::masked, GroupStatus::overrun, 2, 1000},
+                             Fault{GroupEncoding::row_ids, GroupStatus::bad_id, 0, 99}})
+    for (const bool pair : {false, true})
+      for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        HostGrouped host = make_grouped(problem_for(fault.encoding), {1, 9, 0, 40, 130, 60}, 0, 90);
+        host.sizes.at(fault.at) = fault.value;
+        const Device device = open_emu(seed, 2, Arch::sm100);
+        const auto plan =
+            plan_grouped(device, host.problem, {.config = config_of(pair, normal_variant(fault.encoding))});
+        ASSERT_TRUE(plan) << plan.error().message;
+        DeviceGrouped memory(device, host, plan->workspace_bytes());
+        const auto ran = plan->run(memory.operands());
+        ASSERT_TRUE(ran) << ran.error().message;
+        EXPECT_EQ(memory.status(), fault.status) << name_of(fault.encoding) << ", seed " << seed;
+      }
 }
 
 TEST(LaunchControlOfGroups, TakesEveryTileOfKOnce) {

@@ -214,8 +214,7 @@ TEST(OperandPointers, RowIdsAreAskedForAndNamed) {
     const std::int64_t k = encoding == GroupEncoding::row_ids ? 8 : 0;  // offsets of no rows are there all the same
     const auto plan = plan_k_grouped(device, {.groups = 3, .m = 64, .n = 64, .k = k, .encoding = encoding});
     ASSERT_TRUE(plan) << plan.error().message;
-    const auto ran =
-        plan->run({.a = memory.data(), .b = moved(memory.data(), 4096), .d = moved(memory.data(), 8192)});
+    const auto ran = plan->run({.a = memory.data(), .b = moved(memory.data(), 4096), .d = moved(memory.data(), 8192)});
     ASSERT_FALSE(ran);
     EXPECT_EQ(ran.error().argument, "sizes");
   }

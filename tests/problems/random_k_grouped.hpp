@@ -24,7 +24,9 @@ struct HostKGrouped {
   std::vector<std::uint8_t> chunks_a = {}, chunks_b = {};  // mx, nv: scales as kernels read them
   std::optional<float> global_scale = {};                  // nv
 
-  bool tails() const { return problem.a_major == Major::mn && problem.b_major == Major::mn; }
+  bool tails() const {
+    return problem.a_major == Major::mn && problem.b_major == Major::mn && !is_block(problem.scale);
+  }
   /// Returns whether the groups of an operand are matrices of their own, one after the other.
   bool packs(Major major) const { return problem.packing == KPacking::per_group && major == Major::k; }
   std::string replay() const {
@@ -164,7 +166,10 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   p.a = p.b = kind.a, p.d = kind.d, p.scale = kind.scale, p.accumulate = kind.accumulate;
   p.a_major = kind.a_major, p.b_major = kind.b_major;
   if (blackwell && !packed && p.a == tf32 && i / 30 % 2 == 0) p.a_major = p.b_major = mn;  // wgmma takes no such tf32
-  if (packed) p.packing = KPacking::per_group;
+  // wgmma takes no such FP8.
+  const bool fp8_by_columns = blackwell && is_fp8(p.a) && i / 30 % 2 == 0;
+  if (fp8_by_columns) p.a_major = p.b_major = mn;
+  if (packed && !(fp8_by_columns && h.tails())) p.packing = KPacking::per_group;
   p.encoding = GroupEncoding(pick(5));
   p.m = 1 + pick(300), p.n = 8 * (1 + pick(40));
   const std::int64_t counts_of_groups[6] = {1, 2, 3, 5, 8, 20};
@@ -189,6 +194,13 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   h.config.tile.m = small && cluster != 2 ? 64 : 128, h.config.tile.n = small && cluster != 1 ? 64 : 128;
   h.config.raster.width = 1 + static_cast<int>(pick(3));
   if (blackwell) h.config.arch = Arch::sm100, h.config.sm100.pair = cluster == 1 && !small;
+  // CTAs that share an FP8 operand load 128 rows or columns of it each, and 192 columns take scales of both by row.
+  if (fp8_by_columns) {
+    const bool both = p.scale == Scale::block_1x128_1x128;
+    h.config.cluster = {both ? 1 : h.config.cluster.m, 1};
+    h.config.tile = {128, h.config.cluster.m == 2 ? 256 : 128};
+    h.config.sm100.pair = h.config.cluster.m == 2;
+  }
   if (blackwell && i / 60 % 5 > 2) h.config.sm90.tile_scheduler = TileScheduler::clc;
   fill_k_grouped(h, rng);
   return h;

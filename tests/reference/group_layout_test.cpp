@@ -139,7 +139,7 @@ TEST(GroupSizes, WhatAKernelWouldCutIsRefusedByName) {
   EXPECT_EQ(
       fault({E::offsets, 2, 256, 1, {100, 128}, {}}, 128),
       "unsupported: argument --sizes: expected groups that begin and end at multiples of 128, as K-major operands and "
-      "scales of mx and nv need, got group 0 from row 0 to row 100 of K");
+      "scales along K need, got group 0 from row 0 to row 100 of K");
   for (const GroupLayout& layout : std::vector<GroupLayout>{{E::offsets, 3, 10, 1, {6, 2, 9}, {}},
                                                             {E::offsets, 2, 10, 1, {-5, 4}, {}},
                                                             {E::offsets, 3, 200, 128, {5, 60, 200}, {}},

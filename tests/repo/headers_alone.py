@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each public header compiles alone: headers_alone.py <root> <compiler> [flags ...].
+"""Each public header compiles alone: headers_alone.py <root> <compiler> [<seed>]: all, or the third that the seed chooses.
 
 The kernel layers get no include path but ours (-nostdinc, -nostdinc++), so a standard header there is an error whatever
 its spelling. Headers for the host see the standard library. Not here: NVRTC, see nvrtc_headers_test.cpp.
@@ -28,8 +28,10 @@ def compile_alone(root: pathlib.Path, command: List[str], header: pathlib.Path) 
 
 
 def main() -> int:
-    root, command = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
-    headers = [path for path in tree.files(root, "include") if path.suffix == ".hpp"]
+    root, command = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:3]
+    headers = sorted(path for path in tree.files(root, "include") if path.suffix == ".hpp")
+    if len(sys.argv) > 3:
+        headers = headers[int(sys.argv[3], 0) % 3::3]
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         broken = [(name, text) for name, text in pool.map(lambda h: compile_alone(root, command, h), headers) if text]
     for name, text in broken:

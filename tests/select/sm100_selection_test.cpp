@@ -10,11 +10,13 @@
 #include "ops/gemm_choice.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/config_list.hpp"
+#include "select/grouped_list.hpp"
 #include "select/sm100_cost.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/explain.hpp"
+#include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
 #include "warpwright/host/prepare.hpp"
 
@@ -127,6 +129,29 @@ TEST(Sm100List, KeepsResolvedConfigs) {
   }
 }
 
+TEST(Sm100List, HasTheShapesOfTheStaticOrderForGroupsUnderLaunchControl) {
+  for (const GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
+    for (const Scale scale : {Scale::none, Scale::block_1x128_128x128, Scale::mx}) {
+      const DType type = scale == Scale::none ? bf16 : e4m3;
+      GemmConfig requested{.arch = Arch::sm100, .operands = {.a = type, .b = type, .d = bf16, .scale = scale}};
+      requested.row_groups = {
+          .variant = encoding == GroupEncoding::masked ? GroupedVariant::masked : GroupedVariant::contiguous,
+          .capacity = 128};
+      const auto shapes = [&](TileScheduler order) {
+        requested.sm90.tile_scheduler = order;
+        std::vector<std::string> texts;
+        for (const GemmConfig& c : grouped_list(requested, encoding, 256)) {
+          EXPECT_EQ(c.sm90.tile_scheduler, order);
+          texts.push_back(fmt::format("{}x{} {} {}", c.tile.m, c.tile.n, c.cluster.m, c.sm100.pair));
+        }
+        return texts;
+      };
+      const std::vector<std::string> fixed = shapes(TileScheduler::fixed);
+      EXPECT_GT(fixed.size(), 4u);
+      EXPECT_EQ(shapes(TileScheduler::clc), fixed) << name_of(scale);
+    }
+}
+
 TEST(Sm100Choice, TakesPairsForLargeProductsAndSwapsForFewRows) {
   const auto large = decide(bf16_problem(8192, 8192, 8192));
   ASSERT_TRUE(large) << large.error().message;
@@ -213,6 +238,16 @@ TEST(EmulatedChoice, QuantisesHalvesOfFewColumns) {
       EXPECT_TRUE(chosen) << n << ": " << chosen.error().message;
     }
   }
+}
+
+TEST(EmulatedChoice, LaunchControlForGroupsNeedsNoClusterOfTwo) {
+  const GemmOptions options{.config = {.arch = Arch::sm100, .sm90 = {.tile_scheduler = TileScheduler::clc}}};
+  const Device device = Device::open("emu:sm100", {.cache_dir = {}, .emu = {.sms = 1}}).value();
+  const auto few = plan_grouped(device, {.groups = 2, .rows = 14, .n = 72, .k = 128}, options);
+  EXPECT_TRUE(few) << few.error().message;
+  const GroupedProblem many{.groups = 2000, .rows = 2000, .n = 64, .k = 128, .a = e4m3, .b = e4m3, .scale = Scale::mx};
+  const auto solved = can_implement(many, options);
+  EXPECT_TRUE(solved) << solved.error().message;
 }
 
 TEST(EmulatedChoice, TakesPairsOfGroupsOfKWhereTheyAreAllThatIsAskedFor) {

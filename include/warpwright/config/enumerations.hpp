@@ -86,7 +86,7 @@ enum class TileScheduler : u8 {
   stream_k,    // dense: every CTA gets equally many k-blocks; tiles of several CTAs are summed through workspace
   split_k,     // `split` K splits per tile, reduced in clusters of k CTAs and then (dense) through workspace
   longest_k,   // k-groups: as static, but groups with the largest K come first, so that the last wave is short
-  clc,         // sm_100: a cluster for each tile; those that run take over tiles of those that have not started
+  clc,         // sm_100: as many clusters as there may be tiles; those that run take over tiles of those not started
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
   return {"TileScheduler",

@@ -385,7 +385,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
   if (c.cluster.n != 1 || c.cluster.m > 2)
     return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};
   if (c.sm90.tile_scheduler != TileScheduler::fixed && !(is_sm100(c) && uses_launch_control(c)))
-    return {"tile_scheduler", is_sm100(c) ? "static or clc" : "static"};
+    return {"tile_scheduler", is_sm100(c)              ? "static or clc"
+                              : uses_launch_control(c) ? "static on Hopper, which has no cluster launch control"
+                                                       : "static"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};
   if (raster_shared_plan(c).total > machine_of(c).shared_bytes())
     return {"stages", "a ring, an output tile and group tables that fit {} bytes of shared memory",
@@ -400,7 +402,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
   // Schedulers that split K or use a work-tile counter have no order for groups of different K.
   if (c.sm90.tile_scheduler != TileScheduler::fixed && c.sm90.tile_scheduler != TileScheduler::longest_k &&
       !(is_sm100(c) && uses_launch_control(c)))
-    return {"tile_scheduler", is_sm100(c) ? "static, longest-k or clc" : "static or longest-k"};
+    return {"tile_scheduler", is_sm100(c) ? "static, longest-k or clc"
+                              : uses_launch_control(c)
+                                  ? "static or longest-k on Hopper, which has no cluster launch control"
+                                  : "static or longest-k"};
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of K"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"k_groups", "1 to 4096"};
   if (maps_groups(c) && has_k_tails(c))

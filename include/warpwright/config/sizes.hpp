@@ -303,9 +303,10 @@ WW_HOST_DEVICE constexpr bool takes_n_major_weights(const GemmConfig& c) {
   return bits_of(c.operands.b) == 16 || (scales_in_mma(c) && bits_of(c.operands.b) == 8);
 }
 /// Returns whether groups of K may begin and end at any row of K. The tensor maps of A and B then end where a group
-/// does. With a K-major operand or scales of mx, groups begin and end at whole blocks of scales instead.
+/// does. With a K-major operand or with scales along K, groups begin and end at whole blocks of 128 rows instead.
 WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
-  return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn && !scales_in_mma(c);
+  return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn && !scales_in_mma(c) &&
+         !promotes(c);
 }
 
 /// Returns whether every group of K has tensor maps of its own for A and B, made by the launch before the product's.
@@ -326,8 +327,8 @@ WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr bool uses_work_tile_counter(const GemmConfig& c) {
   return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
 }
-/// Returns whether the kernel takes its tiles from cluster launch control: the device gives a cluster that runs the tile
-/// of one that has not started.
+/// Returns whether the kernel takes its tiles from cluster launch control: the device gives a cluster that runs the
+/// tile of one that has not started.
 WW_HOST_DEVICE constexpr bool uses_launch_control(const GemmConfig& c) {
   return c.sm90.tile_scheduler == TileScheduler::clc;
 }

@@ -113,7 +113,9 @@ struct GemmOptions {
   // problems with few rows of A. Then tile.m and cluster.m count B's rows, tile.n and cluster.n A's. Auto takes swap-AB
   // where the cost model prefers it, unless a tile or cluster is given.
   GemmConfig config = {};
-  int sms = 0;  // upper limit of the CTAs launched; 0 = as many as the device can hold at once
+  // Upper limit of the CTAs launched; 0 = as many as the device can hold at once. The tile schedulers single and clc
+  // launch a CTA for every tile.
+  int sms = 0;
   Pdl pdl = Pdl::automatic;
   // If true, the bits of a row of D depend only on that row of A, on B and on the scales, not on M or the number of
   // SMs. Every row is then summed over K in one order, with or without swap-AB. Excludes stream-K and split-K.

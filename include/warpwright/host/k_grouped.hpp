@@ -31,9 +31,10 @@ struct KGroupedProblem {
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets and row_ids: as in GroupedProblem
-  // mn: A is stored as (K, M), B as (K, N). If both are mn, groups may begin and end at any row. A K-major operand, (M,
-  // K) or (N, K), restricts groups to begin and end at multiples of 128. Hopper takes FP8 and tf32 no other way. Groups
-  // that do not are cut to whole blocks of 128, and the status word reports `misaligned`. e2m1 of mx and nv has 256.
+  // mn: A is stored as (K, M), B as (K, N). If both are mn and no scales step along K, groups may begin and end at any
+  // row. A K-major operand, (M, K) or (N, K), and scales of blocks, of mx and of nv restrict groups to begin and end at
+  // multiples of 128, e2m1 of mx and nv at multiples of 256. Hopper takes FP8 and tf32 no other way. Groups that do not
+  // are cut to whole blocks, and the status word reports `misaligned`.
   Major a_major = Major::mn, b_major = Major::mn;
   // per_group: a K-major operand holds the matrices of the groups one after the other, each (M, K of the group) or (N,
   // K of the group) with packed rows. The matrix of the group that starts at row s of K begins at element M * s, or N *

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tile scheduler by cluster launch control: the grid has a cluster for every tile. A cluster works on its own tile,
-// then takes over those of clusters that have not started, until the device has none to give.
+// Tile scheduler by cluster launch control: the grid has a cluster for every tile; of groups of rows, whose sizes the
+// host does not know, for every tile that there may be. A cluster works on its own tile, then takes over those of
+// clusters that have not started, until the device has none to give.
 //   service warp of each CTA:  announce the answer's bytes -> (CTA 0: ask, for all CTAs) -> wait for the answer
 //   every role of every CTA:   own tile first; then wait for the answer -> tile
 // Answers go to every CTA of the cluster at once. The device decides which tile a cluster gets, and may refuse one at

@@ -36,10 +36,10 @@ template <ConfigParameter kConfig, int kReaders> class KGrouped : public PlainSo
   static constexpr bool kLongestFirst = kConfig.sm90.tile_scheduler == TileScheduler::longest_k;
 
   using LaunchControl = ClusterLaunchControl<kConfig, kReaders>;
-  struct NotGiven {
-    WW_DEVICE NotGiven(const SchedulerParams&, int, arch::SharedAddress, Reader) {}
+  struct NoLaunchControl {
+    WW_DEVICE NoLaunchControl(const SchedulerParams&, int, arch::SharedAddress, Reader) {}
   };
-  using Given = conditional_t<config::uses_launch_control(kConfig), LaunchControl, NotGiven>;
+  using Giver = conditional_t<config::uses_launch_control(kConfig), LaunchControl, NoLaunchControl>;
 
  public:
   using Tile = KGroupTile;
@@ -63,10 +63,10 @@ template <ConfigParameter kConfig, int kReaders> class KGrouped : public PlainSo
     if constexpr (kServes) LaunchControl::serve(params_, shared_);
   }
 
-  class Walk : Given {
+  class Walk : Giver {
    public:
     WW_DEVICE Walk(const KGrouped& tiles, Reader reader)
-        : Given(tiles.params_, 0, tiles.shared_, reader),
+        : Giver(tiles.params_, 0, tiles.shared_, reader),
           params_(tiles.params_),
           table_(tiles.table()),
           order_(tiles.order()),
@@ -77,7 +77,7 @@ template <ConfigParameter kConfig, int kReaders> class KGrouped : public PlainSo
     WW_DEVICE bool next(Tile& tile) {
       if constexpr (kServes) {
         scheduler::Tile given;
-        if (!Given::next(given)) return false;
+        if (!Giver::next(given)) return false;
         index_ = given.index;
       } else {
         index_ += CtaPosition::clusters();

@@ -130,7 +130,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
 
   /// Announces the tiles of this CTA. All lanes of a warp call it, of which one works.
   WW_DEVICE void serve() const {
-    if constexpr (config::uses_launch_control(kConfig)) return serve_what_is_given();
+    if constexpr (config::uses_launch_control(kConfig)) return serve_by_launch_control();
     arch::role("scheduler");
     if (arch::lane_index() != 0) return;
     Ring ring = ring_of(pipeline::Role::producer);
@@ -163,7 +163,7 @@ template <ConfigParameter kConfig, int kReaders> class RasterGroups : public Pla
   WW_DEVICE static int tiles_of(int rows) { return round_up(ceil_div(rows, kTileM), kCtas); }
 
   /// Does the same under cluster launch control. A cluster's tile is the item of the order that has its number.
-  WW_DEVICE void serve_what_is_given() const {
+  WW_DEVICE void serve_by_launch_control() const {
     if constexpr (config::uses_launch_control(kConfig)) {
       arch::role("scheduler");
       using CtaPosition = scheduler::CtaPosition<kCluster>;
