@@ -306,10 +306,8 @@ void GemmAdapter::set_workspace(void* workspace, kernel::GemmParams& params) con
 }
 
 Result<void> GemmAdapter::launch_pointers(const GemmOperands& given, runtime::Launch launch, arch::TensorMap* maps,
-                                          kernel::GemmParams& params) const {
-  params.gemm.maps = maps;
-  params.gemm.c_pointers = given.c_pointers;
-  WW_CHECK(pointers_->launch(device_, given, params.gemm.a, params.gemm.b, params.gemm.d, maps, launch.stream));
+                                          const config::GemmArguments& gemm) const {
+  WW_CHECK(pointers_->launch(device_, given, gemm.a, gemm.b, gemm.d, maps, launch.stream));
   std::vector<MemoryRange> everywhere;
   if (device_.info().emulated) {
     everywhere.assign(launch.memory.begin(), launch.memory.end());
@@ -351,8 +349,9 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   WW_CHECK(list.check_apart());
 
   auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset_);
+  if (pointers_ || group_maps_) params.gemm.maps = maps;
+  params.gemm.c_pointers = given.c_pointers;
   if (group_maps_) {
-    params.gemm.maps = maps;
     WW_CHECK(group_maps_->launch(device_, operands.a, operands.b, groups, params.gemm.a, params.gemm.b, maps, stream));
     if (device_.info().emulated) memory.add({"tensor maps", maps, group_maps_->bytes(), true});
   }
@@ -372,7 +371,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   }
   launch.memory = memory;
   launch.stream = stream;
-  return pointers_ ? launch_pointers(given, launch, maps, params) : device_.backend().launch(launch);
+  return pointers_ ? launch_pointers(given, launch, maps, params.gemm) : device_.backend().launch(launch);
 }
 
 }  // namespace ww::adapters

@@ -64,7 +64,7 @@ class GemmAdapter {
   void set_workspace(void* workspace, kernel::GemmParams& params) const;
   /// Makes the tensor maps of arrays of pointers, then launches the product.
   Result<void> launch_pointers(const GemmOperands& operands, runtime::Launch launch, arch::TensorMap* maps,
-                               kernel::GemmParams& params) const;
+                               const config::GemmArguments& gemm) const;
   /// Adds the memory of everything but the epilogue.
   void add_memory(const KernelPointers& operands, MemoryRanges& memory) const;
 

@@ -62,7 +62,7 @@ std::array<MemoryRange, 4> PointerArrays::arrays(const GemmOperands& operands) c
 void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, std::vector<MemoryRange>& memory) const {
   const GemmProblem& p = problem_;
   const auto span = [](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type) {
-    return span_bytes(rows, columns, ld, bytes_of(type));
+    return span_bytes(rows, columns, ld, type);
   };
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   const std::uint64_t a = p.a_major == Major::k ? span(p.m, p.k, p.lda, p.a) : span(p.k, p.m, p.lda, p.a);

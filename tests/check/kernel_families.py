@@ -176,6 +176,9 @@ BLACKWELL_FAMILIES = {
         "tile=128x64x64,cluster=4x2,pair=1,stages=2,tile_scheduler=stream-k --sms 24",
     "blackwell, mx":
         "gemm --m 300 --n 136 --k 656 --scale mx --dtype e4m3 --config tile=128x96x128,stages=4 --sms 2",
+    "blackwell, mx, arrays of pointers, pair":
+        "gemm --m 200 --n 136 --k 400 --batch 3 --pointer-array --scale mx --dtype e4m3 --config "
+        "tile=128x64x128,cluster=2x1,pair=1,stages=2 --sms 4",
     "blackwell, nv, pair":
         "gemm --m 520 --n 136 --k 1312 --scale nv --dtype e2m1 --config "
         "tile=128x64x256,cluster=2x1,pair=1,stages=2 --sms 2",

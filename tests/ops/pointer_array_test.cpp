@@ -3,6 +3,10 @@
 // buffers, in any order, and some of them shared.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <span>
+
+#include "problems/narrow_problem.hpp"
 #include "problems/random_problem.hpp"
 #include "runtime/backend.hpp"
 
@@ -15,8 +19,8 @@ void must(const Result<void>& done) {
   if (!done) throw std::runtime_error(done.error().message);
 }
 
-Device open_emu(bool check = false) {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.check = check}});
+Device open_emu(bool check = false, const char* name = "emu:sm90") {
+  auto device = Device::open(name, {.cache_dir = {}, .emu = {.check = check}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
@@ -59,26 +63,29 @@ void expect_same_bits(const HostProblem& host, const Device& device) {
   const auto batch = static_cast<std::size_t>(p.batch);
   const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
   const auto bytes = [](std::int64_t rows, std::int64_t ld, DType type) {
-    return static_cast<std::size_t>(rows * ld * bytes_of(type));
+    return static_cast<std::size_t>(bytes_in(type, rows * ld));
   };
   const std::size_t size_d = bytes(p.d_layout == OutputLayout::row ? p.m : p.n, p.ldd, p.d);
   const std::vector<std::uint8_t> untouched(size_d * batch, 0xa5);
   const Scattered a = Scattered::make(device, host.a.data(), bytes(a_mn ? p.k : p.m, p.lda, p.a),
-                                      static_cast<std::size_t>(p.batch_a * bytes_of(p.a)), batch);
+                                      static_cast<std::size_t>(bytes_in(p.a, p.batch_a)), batch);
   const Scattered b = Scattered::make(device, host.b.data(), bytes(b_mn ? p.k : p.n, p.ldb, p.b),
-                                      static_cast<std::size_t>(p.batch_b * bytes_of(p.b)), batch);
+                                      static_cast<std::size_t>(bytes_in(p.b, p.batch_b)), batch);
   const Scattered d = Scattered::make(device, untouched.data(), size_d, size_d, batch);
   const auto upload = [&](const void* data, std::size_t count) {
     Buffer buffer = device.allocate(std::max<std::size_t>(count, 16)).value();
     must(device.upload(buffer.data(), data, count));
     return buffer;
   };
-  const Buffer sa = upload(host.scale_a.data(), host.scale_a.size() * 4);
-  const Buffer sb = upload(host.scale_b.data(), host.scale_b.size() * 4);
+  const auto upload_all = [&](std::span<const std::byte> all) { return upload(all.data(), all.size()); };
+  const Buffer sa = upload_all(bytes_of_scales(host.scale_a, host.chunks_a));
+  const Buffer sb = upload_all(bytes_of_scales(host.scale_b, host.chunks_b));
+  const Buffer global = upload(host.global_scale ? &*host.global_scale : nullptr, host.global_scale ? 4 : 0);
   const std::vector<std::uint8_t> zeros(made->workspace_bytes());
   const Buffer workspace = upload(zeros.data(), zeros.size());
   GemmOperands operands{.scale_a = static_cast<const float*>(sa.data()),
                         .scale_b = static_cast<const float*>(sb.data())};
+  if (host.global_scale) operands.global_scale = static_cast<const float*>(global.data());
   operands.workspace = workspace.data(), operands.workspace_bytes = zeros.size();
   operands.a_pointers = static_cast<const void* const*>(a.array.data());
   operands.b_pointers = static_cast<const void* const*>(b.array.data());
@@ -118,6 +125,23 @@ TEST(PointerArrays, AreTheStridedBatchBitForBit) {
   for (const GemmProblem& p :
        {batch_of(bf16, Scale::none, bf16, 4), block, transposed, batch_of(f16, Scale::none, f16, 1)})
     expect_same_bits(make_problem(p, {.tile = {128, 128}, .cluster = {2, 1}}, ++seed), device);
+}
+
+// Operands of 4, 6 and 8 bits, with scales of mx and nv and without; maps that widen elements to bytes too.
+TEST(PointerArrays, AreTheStridedBatchOnBlackwell) {
+  const Device device = open_emu(false, "emu:sm100");
+  std::set<Scale> scales;
+  int taken = 0;
+  for (std::uint64_t i = 9'000'000; taken < 5; i += kProblemsOfKernel) {
+    const HostProblem host = narrow_problem(i);
+    GemmProblem pointers = host.problem;
+    pointers.pointer_array = true;
+    // The test packs D, which has whole bytes.
+    if (pointers.batch == 1 || is_packed(pointers.d) || !can_implement(pointers, options_of(host))) continue;
+    expect_same_bits(host, device);
+    scales.insert(host.problem.scale), ++taken;
+  }
+  EXPECT_EQ(scales.count(Scale::mx) + scales.count(Scale::nv), 2u);
 }
 
 TEST(PointerArrays, MatricesMayBeShared) {

@@ -54,6 +54,17 @@ def case_of_factors(m, n, k, a, b, recipe, batch):
     return (x, y), given, x_values * wide_a[..., :k], y_values * wide_b[..., :k]
 
 
+def test_matrices_that_lie_anywhere_with_scales_of_mx():
+    (x, y), given, want = case(48, 40, 256, "e4m3", "e4m3", "mx", (3,))
+    out = np.zeros((3, 48, 40), np.float32)
+    x_at, y_at, out_at = (np.array([matrix.ctypes.data for matrix in all_of], np.int64) for all_of in (x, y, out))
+    order = [2, 0, 1]  # scales stay in the order of the products
+    taken = warpwright.gemm_pointers(x_at, y_at, out_at[order], m=48, n=40, k=256, scale="mx", device=DEVICE,
+                                     **{**given, "a_dtype": "e4m3", "b_dtype": "e4m3"})
+    assert taken.shape == (3,)
+    same(out[order], want)
+
+
 @pytest.mark.parametrize("a,b", [("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e2m1", "e2m1"), ("e3m2", "e2m3"), ("e4m3", "e2m1")])
 def test_mx(a, b):
     tensors, given, want = case(150, 136, 256, a, b, "mx")

@@ -107,7 +107,6 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_arch(const GemmConfig& c) {
     if (!is_f8f6f4(c.operands.a) || !is_f8f6f4(c.operands.b))
       return {"a, b", "e4m3, e5m2, e3m2, e2m3 and e2m1 in any mix with scale=mx"};
     if (maps_groups(c)) return {"k_packing", "joint with scales of mx and nv"};
-    if (c.operands.pointer_array) return {"scale", "none, tensor, row-column or block with arrays of pointers"};
     if (c.tile.m != 128) return {"tile (m)", "128 rows with scales of mx and nv"};
     if (c.tile.n % 32 != 0) return {"tile (n)", "a multiple of 32 with scales of mx and nv"};
     if (pairs_halves(c) && c.sm100.pair && c.tile.n != 256)

@@ -87,7 +87,7 @@ struct GemmOperands {
   std::size_t workspace_bytes = 0;
   EpilogueOperands epilogue = {};  // operands that the epilogue names
   // With GemmProblem::pointer_array, these replace a, b, d and epilogue.c. Each is an array of `batch` pointers in
-  // device memory; every pointer in it is a multiple of 16 bytes. The device reads the arrays in every run: a small
+  // device memory; every pointer in it is aligned as that matrix is. The device reads the arrays in every run: a small
   // kernel before the product builds tensor maps from them in the workspace. If the host built the maps, it would need
   // the pointers and would copy maps to the device for each run. A captured graph therefore follows arrays whose
   // contents change.
