@@ -293,7 +293,7 @@ typedef struct ww_k_grouped_problem {
   ww_scale_type scale_type;
   ww_encoding encoding;
   ww_major a_major, b_major; /* WW_MAJOR_MN as above. With WW_MAJOR_K, which FP8 requires on Hopper,
-                               * or scales along K groups are multiples of 128 rows */
+                              * or with scales along K, groups are multiples of 128 rows */
   int32_t accumulate;        /* not 0: D[g] = C[g] + product, where C has D's type and strides */
   ww_k_packing packing;      /* WW_K_PER_GROUP: k is a multiple of 128, and lda or ldb of K-major operands is 0 */
   int64_t alignment;         /* WW_OFFSETS: of the start of each group; 0: 1 */

@@ -91,7 +91,7 @@ Result<Ready> Pool::set_up(const SetUp& job) {
     if (message->kind != Message::ready || !reader.good)
       return failure(ErrorCode::could_not_finish, "worker", "an answer of this build", "another");
     if (answer.failed) return failure(std::move(answer.error));
-    ticked_ = 0;  // schedules that end within a tick are told of too
+    ticked_ = 0;  // so that progress is reported even if all schedules end within a tick
     return answer;
   }
 }

@@ -113,7 +113,8 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   if (p.b_major == Major::k) WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
   else WW_CHECK(check_rows("ldb", "n", p.k, p.n, p.ldb, p.b));
   const StoredOutput d = stored_output(p);
-  if (const int step = row_multiple(p.d); problem.ldd == 0 && p.d_layout == OutputLayout::row && d.width % step != 0)
+  const int step = row_multiple(p.d);
+  if (problem.ldd == 0 && p.d_layout == OutputLayout::row && d.rows > 0 && d.width % step != 0)
     return failure(ErrorCode::unsupported, "n",
                    fmt::format("a multiple of {} columns of packed D in {}", step, name_of(p.d)),
                    fmt::format("{}", d.width));

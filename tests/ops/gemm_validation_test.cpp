@@ -10,6 +10,7 @@
 
 #include "config/config_text.hpp"
 #include "ops/gemm_validation.hpp"
+#include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/explain.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
@@ -126,6 +127,21 @@ TEST(GemmValidation, EmptyProblemsAreLegal) {
     const Result<void> answer = can_implement(p);
     EXPECT_TRUE(answer) << which << ": " << answer.error().message;
   }
+}
+
+TEST(GemmValidation, RowsOfAPackedOutputAreWholeUnitsOf16Bytes) {
+  GemmProblem p = good();
+  p.d = e4m3, p.epilogue = evt::quantise(evt::acc), p.n = 120;
+  for (const std::int64_t ldd : {0, 120}) {
+    p.ldd = ldd;
+    const Result<void> refused = can_implement(p);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().argument, ldd == 0 ? "n" : "ldd") << refused.error().message;
+  }
+  p.ldd = 128;
+  EXPECT_TRUE(can_implement(p)) << can_implement(p).error().message;
+  p.m = 0, p.ldd = 0;  // there are no rows
+  EXPECT_TRUE(can_implement(p)) << can_implement(p).error().message;
 }
 
 TEST(GemmValidation, ConfigFaultsShowTheValueAndTheWholeConfig) {
