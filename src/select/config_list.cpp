@@ -42,17 +42,23 @@ constexpr Sharing kSharings[] = {
     {1, 1, TileScheduler::split_k, 4, 4},  {1, 1, TileScheduler::split_k, 8, 8},  {2, 1, TileScheduler::split_k, 2, 2},
     {2, 1, TileScheduler::split_k, 4, 4},  {1, 2, TileScheduler::split_k, 2, 2},  {1, 1, TileScheduler::split_k, 2, 1},
     {1, 1, TileScheduler::split_k, 3, 1},  {1, 1, TileScheduler::split_k, 4, 1},  {1, 1, TileScheduler::split_k, 6, 1},
-    {1, 1, TileScheduler::split_k, 8, 1},  {1, 1, TileScheduler::split_k, 16, 8}};
+    {1, 1, TileScheduler::split_k, 8, 1},  {1, 1, TileScheduler::split_k, 16, 8}, {4, 2, TileScheduler::fixed, 0, 0},
+    {2, 4, TileScheduler::fixed, 0, 0}};
 constexpr Extent kPingpongTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 256}, {64, 192}, {64, 128}, {64, 64}};
 constexpr Extent kMultistageTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}};
 constexpr Extent kFewClusters[] = {{1, 1}, {2, 1}, {1, 2}};
-// Extents under swap-AB: rows of B, and rows of A. Swap-AB serves only problems with few rows of A.
+// Extents under swap-AB: rows of B, and rows of A. The widths above 64 serve numbers of rows that tiles of 64 and 128
+// rows of A do not divide into whole waves, such as 206 or 787.
 constexpr int kSwappedRows[] = {256, 128, 64};
-constexpr int kSwappedColumns[] = {64, 48, 32, 24, 16, 8};
+constexpr int kSwappedColumns[] = {256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 48, 32, 24, 16, 8};
+constexpr int kSwappedWide = 64;  // wider tiles have at most 128 rows of B, and no stream-K or sums in clusters
 constexpr Sharing kSwappedSharings[] = {
-    {1, 1, TileScheduler::fixed, 0, 0},   {2, 1, TileScheduler::fixed, 0, 0},   {1, 1, TileScheduler::stream_k, 0, 0},
-    {1, 1, TileScheduler::split_k, 2, 2}, {1, 1, TileScheduler::split_k, 4, 4}, {1, 1, TileScheduler::split_k, 8, 8},
-    {2, 1, TileScheduler::split_k, 2, 2}, {1, 1, TileScheduler::split_k, 2, 1}, {1, 1, TileScheduler::split_k, 4, 1}};
+    {1, 1, TileScheduler::fixed, 0, 0},    {2, 1, TileScheduler::fixed, 0, 0},   {1, 2, TileScheduler::fixed, 0, 0},
+    {2, 2, TileScheduler::fixed, 0, 0},    {4, 1, TileScheduler::fixed, 0, 0},   {1, 4, TileScheduler::fixed, 0, 0},
+    {4, 2, TileScheduler::fixed, 0, 0},    {2, 4, TileScheduler::fixed, 0, 0},   {1, 1, TileScheduler::split_k, 2, 1},
+    {1, 1, TileScheduler::split_k, 3, 1},  {1, 1, TileScheduler::split_k, 4, 1}, {1, 1, TileScheduler::split_k, 6, 1},
+    {1, 1, TileScheduler::stream_k, 0, 0}, {1, 1, TileScheduler::split_k, 2, 2}, {1, 1, TileScheduler::split_k, 4, 4},
+    {1, 1, TileScheduler::split_k, 8, 8},  {2, 1, TileScheduler::split_k, 2, 2}};
 // Deep splits occupy the SMs where D has few tiles and K tens of thousands of elements. Partial tiles are small then.
 constexpr Extent kDeepTiles[] = {{64, 64}, {64, 32}, {64, 16}, {64, 8}};
 constexpr Sharing kDeepSharings[] = {{1, 1, TileScheduler::split_k, 16, 16}, {1, 1, TileScheduler::split_k, 32, 16},
@@ -75,13 +81,16 @@ std::vector<GemmConfig> make_shapes() {
   };
   for (int m : kSwappedRows)
     for (int n : kSwappedColumns)
-      for (const Sharing& s : kSwappedSharings)
+      for (const Sharing& s : kSwappedSharings) {
+        const bool sums = s.order == TileScheduler::stream_k || s.cluster_k > 1;
+        if (n > kSwappedWide && (m > 128 || sums)) continue;
         shapes.push_back({.tile = {m, n},
                           .cluster = {s.cluster_m, s.cluster_n, s.cluster_k},
                           .sm90 = {.schedule = Schedule::cooperative,
                                    .tile_scheduler = s.order,
                                    .split = s.split,
                                    .swap_ab = SwapAb::on}});
+      }
   for (int m : kBetweenRows)
     for (int n : kBetweenColumns) add(Schedule::cooperative, {m, n});
   for (const Extent& tile : kPingpongTiles) add(Schedule::pingpong, tile);
@@ -128,15 +137,16 @@ bool may_serialise(const GemmConfig& c) {
 /// configs with 8 to 548 bytes each. They are near the register limit and follow no simple law. This rule covers all of
 /// them and 130 other configs, none of which was chosen for a measured problem.
 bool may_spill(const GemmConfig& c) {
-  if (config::swaps(c)) return false;
   const bool promoted = config::promotes(c), pingpong = c.sm90.schedule == Schedule::pingpong;
   const bool by_rows = c.operands.scale == Scale::row_column, both = c.operands.scale == Scale::block_1x128_1x128;
+  if (config::swaps(c)) return promoted && c.tile.n > (both ? 96 : 128);
   const bool counter = c.sm90.tile_scheduler == TileScheduler::dynamic,
              stream = c.sm90.tile_scheduler == TileScheduler::stream_k;
   const int registers = (config::mma_blocks_of(c) + (promoted ? 1 : 0)) * c.tile.n / 2;
   if (promoted) {
     if (config::sums_in_cluster(c)) return registers >= 128 && (both || c.sm90.consumer_warpgroups > 1);
     if (!both) return false;
+    if (c.cluster.m * c.cluster.n > 4) return true;
     const bool pairs = c.cluster.m == 2 && (counter || stream);
     return (registers >= 128 && (pairs || pingpong)) || (c.sm90.schedule == Schedule::multistage && c.tile.n == 192);
   }

@@ -20,8 +20,7 @@ constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowByte
 /// Microseconds of each part of one tile, or of its share of K, at the full clock.
 struct TileCost {
   double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0;
-  // For the power that they draw: loads of the CTA at 64 bytes a clock, and operands that MMAs read at 128.
-  double loads = 0, reads = 0;
+  double reads = 0;  // for the power that they draw: operands that MMAs read at 128 bytes a clock
   double total() const { return tensor + shared + issue + promotion + epilogue; }
 };
 
@@ -51,9 +50,8 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   // With multicast, each CTA of a cluster issues its part of the shared operands.
   const double a_bytes = double{config::kRowBytes} * c.tile.m / c.cluster.n;
   const double b_bytes = double{config::kRowBytes} * c.tile.n / c.cluster.m;
-  const double filled = double{config::kRowBytes} * (c.tile.m * (1 - inside.a) + c.tile.n * (1 - inside.b));
-  const double loads =
-      (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
+  const double loaded = a_bytes * inside.a + b_bytes * inside.b, filled = a_bytes + b_bytes - loaded;
+  const double loads = loaded / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
   // A stage is in use from the start of its load to the end of its products.
   const double slowest = std::max(busy, (busy + k.ring_clocks) / c.sm90.stages);
@@ -63,14 +61,9 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   const double block_us = k_blocks / (k.ghz * 1e3);
   t.tensor = tensor * block_us;
   t.shared = (slowest - tensor) * block_us;
-  t.loads = (a_bytes + b_bytes) / 64 * block_us;
   t.reads = operand_bytes / 128 * block_us;
-  // With one partial accumulator consumers poll the next stage before they promote, which hides the wait for peers.
-  const bool polls_early = config::promotes(c) && roles && !pingpong && config::partial_accumulators(c) == 1;
   // Block clocks count twice without warp specialisation, because the thread that loads also multiplies.
-  t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
-             (polls_early ? 0 : k.cluster_clocks) * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
-            block_us;
+  t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0)) * block_us;
   if (config::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kH200.fma_per_clock * block_us;
   const double d_kib = c.tile.m * double{1.0 * config::output_columns(c)} * bytes_of(c.operands.d) / 1024;
   const double halvings = std::log2(1.0 * config::kRowBytes / config::panel_bytes(c));
@@ -82,11 +75,16 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   return t;
 }
 
+/// Rows of A and of B that a cluster tile takes.
+struct Rows {
+  double a = 0, b = 0;
+};
+
 /// Returns the rows of both operands that L2 delivers for one cluster tile. CTAs on neighbouring SMs that read a line
 /// at the same time read it once. They work on consecutive tiles of the order, with `pieces` of them at different K;
 /// clusters are distributed in pairs.
-double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
-                   const CostConstants& k) {
+Rows shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
+                 const CostConstants& k) {
   const int in_cluster = config::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
   const auto count = [](std::int64_t extent, int by) { return static_cast<double>(ceil_div(extent, by)); };
   const double tiles_m = count(p.m, c.tile.m * c.cluster.m), tiles_n = count(p.n, c.tile.n * c.cluster.n);
@@ -97,15 +95,14 @@ double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& insi
   // Distinct tiles along the extent that runs fastest, and along the other.
   const double fast = std::min(tiles, width / std::gcd(static_cast<int>(width), step));
   const double slow = std::min(tiles, std::max(1.0, tiles * step / width));
-  return ((along_m ? fast : slow) * c.cluster.m * c.tile.m * inside.a +
-          (along_m ? slow : fast) * c.cluster.n * c.tile.n * inside.b) /
-         tiles;
+  return {(along_m ? fast : slow) * c.cluster.m * c.tile.m * inside.a / tiles,
+          (along_m ? slow : fast) * c.cluster.n * c.tile.n * inside.b / tiles};
 }
 
 /// Returns whether bench/results has measurements of this tile.
 bool tile_is_recorded(const GemmConfig& c, bool swapped) {
-  if (swapped) return c.tile.m <= 128 && c.tile.n <= 64;
-  if (c.tile.m == 64) return c.tile.n >= 32 && c.tile.n <= 192;
+  if (swapped) return c.tile.m <= 128;
+  if (c.tile.m == 64) return c.tile.n >= 32;
   if (c.tile.m == 128) return c.tile.n >= 64;
   return c.tile.m == 192 ? c.tile.n >= 128 && c.tile.n <= 160 : c.tile.n == 128;
 }
@@ -118,9 +115,9 @@ double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k)
   if (c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.uncertainty;
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split != along_k)
-    return c.tile.m > 64 ? k.uncertainty : along_k > 1 ? k.uncertainty_plain : k.uncertainty_workspace;
-  if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.uncertainty_plain;
-  return along_k > 1 ? k.uncertainty_sums : 0;
+    return c.tile.m > 128 ? k.uncertainty : along_k > 1 ? k.uncertainty_plain : k.uncertainty_workspace;
+  if (!tile_is_recorded(c, swapped) || plane > 8 || along_k > 4) return k.uncertainty_plain;
+  return along_k > 1 || c.sm90.tile_scheduler == TileScheduler::stream_k ? k.uncertainty_sums : 0;
 }
 
 Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);
@@ -218,25 +215,33 @@ double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const
   const double row_bytes = config::kRowBytes * w.k_blocks;
   // If K is cut evenly, neighbours are at the same K and share reads of L2. Otherwise only the CTAs of this line, the
   // last wave and the one before it read separately.
-  const double own_rows = c.cluster.m * c.tile.m * inside.a + c.cluster.n * c.tile.n * inside.b;
+  const Rows own{c.cluster.m * c.tile.m * inside.a, c.cluster.n * c.tile.n * inside.b};
   const double shares = w.streams && w.even ? w.clusters / w.cluster_tiles : 1;
   const bool aligned = !w.streams || (w.even && std::fmod(w.k_blocks, shares) == 0);
   const double in_line = aligned ? 0 : std::min(1.0, (1 + w.units - std::floor(w.units)) / w.units);
-  const double together = shared_rows(p, c, inside, aligned ? w.splits * shares : 1, k);
-  const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
+  const Rows together = shared_rows(p, c, inside, aligned ? w.splits * shares : 1, k);
+  const bool clusters = config::cluster_of(c).size() > 1;
+  const auto rows_of = [&](double alone, double shared, double kept) {
+    const double apart = (1 - in_line) * (clusters ? 1 - kept : 0) + in_line * (1 - k.lag_shared);
+    return shared + apart * (alone - shared);
+  };
+  const double rows = rows_of(own.a, together.a, p.m > p.n ? k.large_shared : k.small_shared) +
+                      rows_of(own.b, together.b, p.m > p.n ? k.small_shared : k.large_shared);
   const double l2_bytes = w.cluster_tiles * rows * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, w.units, cost.resident / w.cut, k.l2_bytes);
   // All rings together wait for these bytes; tiles that share an operand wait for the same bytes.
   const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * config::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * static_cast<double>(p.batch);
-  const double asked = w.cluster_tiles * own_rows * row_bytes * config::cluster_of(c).size() / std::max(1, c.cluster.k);
+  const double asked = w.tiles * w.k_blocks * stage_bytes;
   const double in_flight = std::min(1.0, w.units) * cost.resident * c.sm90.stages * stage_bytes *
                            std::min(1.0, once / std::max(1.0, asked) * std::max(1.0, w.units));
   const double hbm_rate =  // without operands (K = 0) only D is written
       in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
-  const auto raised = [&](double us) { return std::pow(us, k.memory_overlap); };
-  const double all = raised(sm_us) + raised(l2_bytes / k.l2_bytes_per_us) + raised(cost.hbm_bytes / hbm_rate);
-  return std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
+  const auto mean = [](double a, double b, double exponent) {
+    return std::pow(std::pow(a, exponent) + std::pow(b, exponent), 1 / exponent);
+  };
+  const double caches = mean(sm_us, l2_bytes / k.l2_bytes_per_us, k.l2_overlap);
+  return std::max(0.0, mean(caches, cost.hbm_bytes / hbm_rate, k.memory_overlap) - sm_us);
 }
 
 /// The terms at the clock of the constants but for power, and the energy of an SM at the full clock, as the time that
@@ -281,8 +286,7 @@ AtClock cost_at_clock(const GemmProblem& p, const GemmConfig& c, bool swapped, i
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
   const double products = tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
-  const double moved = tile.loads * k.power_load + tile.reads * k.power_read;
-  return {cost, w.tiles * w.cut / sms * (products + moved)};
+  return {cost, w.tiles * w.cut / sms * (products + tile.reads * k.power_read)};
 }
 
 /// The power limit reduces the clock until the energy of the launch at its voltage fits its time. Clocks then take

@@ -51,39 +51,40 @@ struct Cost {
 /// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
 /// (tests/select/fit_cost_model.cpp). The others are hardware facts or were measured separately.
 struct CostConstants {
-  double launch_us = 2.828;     // a kernel in a graph: until its first load has arrived, and after its last store
-  double block_clocks = 0;      // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 41.16;  // of each k-block with block scales: loading them, and waiting for partial sums
-  double shared_bytes_per_clock = 171;  // operands read by wgmma and written by TMA
-  double load_bytes_per_clock = 80.19;  // into one SM by the loads that its CTA issues
-  double fill_bytes_per_clock = 18.16;  // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 2798;            // from the release of a stage to the arrival of its next k-block
-  double cluster_clocks = 34.28;        // of each k-block: CTAs of a pair wait for each other; grows with log2 of the
-                                        // cluster size
+  double launch_us = 2.842;     // a kernel in a graph: until its first load has arrived, and after its last store
+  double block_clocks = 5.267;  // of each k-block: wait, fence, issue, wait
+  double scale_clocks = 60.6;   // of each k-block with block scales: loading them, and waiting for partial sums
+  double shared_bytes_per_clock = 180.4;  // operands read by wgmma and written by TMA
+  double load_bytes_per_clock = 88.47;    // into one SM by the loads that its CTA issues
+  double fill_bytes_per_clock = 14.53;    // of rows outside A, which TMA fills with zeros
+  double ring_clocks = 2535;              // from the release of a stage to the arrival of its next k-block
   double l2_bytes_per_us = kH200.l2_bytes_per_us;
   double hbm_bytes_per_us = kH200.hbm_bytes_per_us;
   double hbm_latency_us = kH200.hbm_latency_us;
-  double memory_overlap = 4.552;        // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
-                                        // the maximum
-  double lag_shared = 0.41;             // share of reads between neighbours that remains where K is cut unevenly
-  double tile_clocks = 373.2;           // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 22.16;  // of the epilogue, for each KiB of D
-  double narrow_panels = 0.8318;  // relative increase of store time for each halving of D's panels below 128 bytes
-  double promotion_exposed_one = 0.9846;     // exposed share of promotion's FMA clocks with one partial accumulator
-  double promotion_exposed_blocks = 0.4931;  // with one partial accumulator, which two MMA_M blocks use in turn
-  double promotion_exposed_two = 0.3514;     // with two, or pingpong
-  double promotion_exposed_three = 0.2686;   // with three consumer warpgroups
-  double power_fp8 = 1.753;      // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
-  double power_16 = 0.1311;      // the same for 16-bit operands
-  double power_load = 0.1937;    // of loads at 64 bytes a clock in every SM
-  double power_read = 6.601;     // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
-  double power_share = 0.2227;   // time grows with dynamic power to this exponent, because voltage falls with the clock
-  double exchange_us = 1.527;    // stream-K, split-K: a flag in global memory, and the round trips to the data
-                                 // that it guards
-  double stream_share = 0.0983;  // relative to all tiles of stream-K, whose CTAs are at different K and share few reads
-  double cluster_exchange_us = 0.1698;   // split-K in a cluster: barriers of the cluster, for every tile
-  double dsmem_bytes_per_clock = 25.52;  // of partial tiles inside a cluster
-  double cluster_us = 0.6296;            // of a launch with clusters of two; grows with log2 of the size
+  double l2_overlap = 1.904;  // the times of SMs and of L2 add with this exponent: 1 adds them, a large one takes the
+                              // maximum
+  double memory_overlap = 6.684;  // the same of both together and HBM
+  double small_shared = 0.6745;  // share of the reads of the smaller operand that neighbouring clusters have in common;
+                                 // CTAs without a cluster share all of them
+  double large_shared = 0.2714;  // the same of the larger operand, which comes from HBM
+  double lag_shared = 0.2672;    // share of reads between neighbours that remains where K is cut unevenly
+  double tile_clocks = 131.7;    // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 43.81;  // of the epilogue, for each KiB of D
+  double narrow_panels = 0.1727;  // relative increase of store time for each halving of D's panels below 128 bytes
+  double promotion_exposed_one = 1.437;     // exposed share of promotion's FMA clocks with one partial accumulator
+  double promotion_exposed_blocks = 0.627;  // with one partial accumulator, which two MMA_M blocks use in turn
+  double promotion_exposed_two = 0.5747;    // with two, or pingpong
+  double promotion_exposed_three = 0.2756;  // with three consumer warpgroups
+  double power_fp8 = 0.5552;    // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
+  double power_16 = 0;          // the same for 16-bit operands
+  double power_read = 3.554;    // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
+  double power_share = 0.2957;  // time grows with dynamic power to this exponent, because voltage falls with the clock
+  double exchange_us = 1.411;   // stream-K, split-K: a flag in global memory, and the round trips to the data
+                                // that it guards
+  double stream_share = 0.06586;         // relative to all tiles of stream-K, whose CTAs are at different K
+  double cluster_exchange_us = 0.07222;  // split-K in a cluster: barriers of the cluster, for every tile
+  double dsmem_bytes_per_clock = 29.55;  // of partial tiles inside a cluster
+  double cluster_us = 0.6231;            // of a launch with clusters of two; grows with log2 of the size
 
   double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
@@ -95,10 +96,10 @@ struct CostConstants {
                               // are hidden by MMAs
   double sharing_ctas = kH200.sharing_ctas;
   double uncertainty_plain = 0.08;  // tiles and clusters without a recorded time, under a scheduler that has some
-  double uncertainty_sums = 0.03;   // split-K in a cluster: measured up to 15 % longer than modelled where it was close
-                                    // to the best
-  double uncertainty_workspace = 0.15;  // split-K through workspace alone, tiles of 64 rows: no times are on record
-                                        // since threads load several partial tiles at once
+  double uncertainty_sums = 0.03;  // stream-K, and split-K in a cluster: measured up to 15 % longer than modelled where
+                                   // they were close to the best
+  double uncertainty_workspace = 0.03;  // split-K through workspace alone, tiles of up to 128 rows: times differ from
+                                        // the model by 7 %
   double uncertainty = 0.30;            // schedules and schedulers without a recorded time
 };
 

@@ -15,6 +15,9 @@ namespace {
 constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowBytes;
 constexpr std::size_t kMostShares = 12;
 constexpr double kRounding = 1e-9;
+// Of sizes that the caller has not told: the weight of equal ones, and the widths of the spread ones.
+constexpr double kEqualWeight = 0.4;
+constexpr double kSpreads[] = {0.15, 0.4};
 
 /// A kind of tile of a launch: how many there are, and what one takes in microseconds at the full clock.
 struct Tiles {
@@ -47,12 +50,16 @@ constexpr TileClocks kRaster[] = {
     {128, 192, 0, &GroupedConstants::raster_128x192}, {256, 128, 0, &GroupedConstants::raster_256x128},
     {192, 128, 0, &GroupedConstants::raster_192x128}, {128, 128, 0, &GroupedConstants::raster_128x128},
     {64, 256, 0, &GroupedConstants::raster_64x256},   {64, 128, 0, &GroupedConstants::raster_64x128},
-    {128, 64, 0, &GroupedConstants::raster_128x64},   {64, 64, 0, &GroupedConstants::raster_64x64}};
+    {128, 64, 0, &GroupedConstants::raster_128x64},   {64, 64, 0, &GroupedConstants::raster_64x64},
+    {64, 32, 0, &GroupedConstants::raster_64x32}};
 constexpr TileClocks kScaled[] = {
     {256, 128, 0, &GroupedConstants::scaled_256x128}, {192, 128, 0, &GroupedConstants::scaled_192x128},
     {128, 192, 0, &GroupedConstants::scaled_128x192}, {128, 128, 0, &GroupedConstants::scaled_128x128},
     {64, 128, 0, &GroupedConstants::scaled_64x128},   {128, 64, 0, &GroupedConstants::scaled_128x64},
-    {64, 64, 0, &GroupedConstants::scaled_64x64}};
+    {64, 64, 0, &GroupedConstants::scaled_64x64},     {128, 160, 0, &GroupedConstants::scaled_128x160},
+    {64, 192, 0, &GroupedConstants::scaled_64x192},   {64, 160, 0, &GroupedConstants::scaled_64x160},
+    {128, 96, 0, &GroupedConstants::scaled_128x96},   {64, 96, 0, &GroupedConstants::scaled_64x96},
+    {64, 32, 0, &GroupedConstants::scaled_64x32}};
 
 /// Returns the clocks of the tile, or of the nearest one that was measured.
 template <std::size_t kCount>
@@ -201,15 +208,38 @@ double launch_us(const GroupedProblem& p, const GemmConfig& c, const GroupedCons
 
 }  // namespace
 
-GroupSizes assumed_sizes(const GroupedProblem& p) {
+namespace {
+
+/// Returns `rows` in `groups` groups whose sizes are spread like a log-logistic distribution, which is close to a
+/// lognormal one: its quantiles in the middle of each group's share.
+GroupSizes spread_sizes(double groups, double rows, double width) {
+  const int shares = static_cast<int>(std::min(groups, 1.0 * kMostShares));
+  GroupSizes sizes;
+  double sum = 0;
+  for (int i = 0; i < shares; ++i) {
+    const double below = (i + 0.5) / shares;
+    sizes.push_back({groups / shares, std::pow(below / (1 - below), width)});
+    sum += sizes.back().groups * sizes.back().rows;
+  }
+  for (GroupShare& share : sizes) share.rows *= rows / sum;
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<LikelySizes> assumed_sizes(const GroupedProblem& p) {
   if (p.groups == 0 || p.rows == 0) return {};
   if (p.expected_sizes.size() == 1 && p.expected_sizes[0] > 0)
-    return {{static_cast<double>(p.groups), static_cast<double>(p.expected_sizes[0])}};
-  if (GroupSizes expected = sizes_of(p.expected_sizes); !expected.empty()) return expected;
-  if (p.encoding == GroupEncoding::masked)
-    return {{static_cast<double>(p.groups), std::ceil(static_cast<double>(p.rows) / 2)}};
-  const double groups = static_cast<double>(min(p.groups, p.rows));
-  return {{groups, static_cast<double>(p.rows) / groups}};
+    return {{1, {{static_cast<double>(p.groups), static_cast<double>(p.expected_sizes[0])}}}};
+  if (GroupSizes expected = sizes_of(p.expected_sizes); !expected.empty()) return {{1, expected}};
+  const bool masked = p.encoding == GroupEncoding::masked;
+  const double groups = static_cast<double>(masked ? p.groups : min(p.groups, p.rows));
+  const double rows = masked ? groups * std::ceil(static_cast<double>(p.rows) / 2) : static_cast<double>(p.rows);
+  std::vector<LikelySizes> likely{{kEqualWeight, {{groups, rows / groups}}}};
+  for (double width : kSpreads)
+    if (groups > 1) likely.push_back({(1 - kEqualWeight) / std::size(kSpreads), spread_sizes(groups, rows, width)});
+    else likely.front().weight = 1;
+  return likely;
 }
 
 GroupSizes sizes_of(std::span<const std::int64_t> counts) {
@@ -276,6 +306,19 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
   const double power = sum.tensor * (is_fp8(p.a) ? k.power_fp8 : k.power_16) * split / sms / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
   return cost;
+}
+
+Cost cost_of(const GroupedProblem& p, const std::vector<LikelySizes>& sizes, const GemmConfig& c, int sms,
+             const GroupedConstants& k) {
+  if (sizes.empty()) return cost_of(p, GroupSizes{}, c, sms, k);
+  Cost mean;
+  for (const LikelySizes& likely : sizes) {
+    const Cost cost = cost_of(p, likely.sizes, c, sms, k);
+    for (std::size_t i = 0; i < cost.us.size(); ++i) mean.us[i] += likely.weight * cost.us[i];
+    mean.waves = max(mean.waves, cost.waves), mean.resident = cost.resident;
+    mean.hbm_bytes += likely.weight * cost.hbm_bytes;
+  }
+  return mean;
 }
 
 }  // namespace ww::select

@@ -4,6 +4,7 @@
 #include "select/grouped_list.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "select/grouped_configs.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
@@ -44,15 +45,43 @@ constexpr RaggedShape kRagged[] = {
     {64, 256, 2, TileScheduler::split_k, 4},
     {32, 128, 2, TileScheduler::split_k, 8}};
 
-/// A tile of `rows` tokens x `columns` weights; `pair`: two token tiles of a group share their weights.
+/// A tile of `rows` tokens x `columns` weights; `pair`: two token tiles of a group share their weights. `families`: who
+/// lists it. Narrow widths and those between powers of two serve few groups, whose tiles would be some more than SMs or
+/// far fewer; nobody has measured them on Blackwell.
+enum class Families { all, hopper, hopper_unscaled };
 struct RasterShape {
   int rows, columns;
   bool pair;
+  Families families = Families::all;
 };
-constexpr RasterShape kRaster[] = {{128, 256, false}, {128, 256, true},  {192, 192, false}, {128, 192, false},
-                                   {128, 192, true},  {256, 128, false}, {256, 128, true},  {192, 128, false},
-                                   {192, 128, true},  {128, 128, false}, {128, 128, true},  {64, 256, false},
-                                   {64, 128, false},  {64, 128, true},   {128, 64, false},  {64, 64, false}};
+constexpr RasterShape kRaster[] = {{128, 256, false},
+                                   {128, 256, true},
+                                   {192, 192, false},
+                                   {128, 192, false},
+                                   {128, 192, true},
+                                   {256, 128, false},
+                                   {256, 128, true},
+                                   {192, 128, false},
+                                   {192, 128, true},
+                                   {128, 128, false},
+                                   {128, 128, true},
+                                   {64, 256, false},
+                                   {64, 128, false},
+                                   {64, 128, true},
+                                   {128, 64, false},
+                                   {64, 64, false},
+                                   {128, 224, false, Families::hopper_unscaled},
+                                   {128, 208, false, Families::hopper_unscaled},
+                                   {64, 192, false, Families::hopper},
+                                   {128, 160, false, Families::hopper},
+                                   {64, 160, false, Families::hopper},
+                                   {128, 144, false, Families::hopper_unscaled},
+                                   {64, 144, false, Families::hopper_unscaled},
+                                   {128, 112, false, Families::hopper_unscaled},
+                                   {64, 112, false, Families::hopper_unscaled},
+                                   {128, 96, false, Families::hopper},
+                                   {64, 96, false, Families::hopper},
+                                   {64, 32, false, Families::hopper}};
 constexpr int kDescriptorTokens[] = {8, 16, 24, 32, 48, 64};
 
 std::vector<GemmConfig> make_shapes() {
@@ -78,6 +107,17 @@ std::vector<GemmConfig> make_shapes() {
                         .sm90 = {.tile_scheduler = order, .occupancy = 1},
                         .row_groups = {.variant = GroupedVariant::descriptors}});
   return shapes;
+}
+
+/// Returns whether the family of `requested` lists `shape`.
+bool is_for_family(const GemmConfig& shape, const GemmConfig& requested) {
+  const GroupedVariant variant = shape.row_groups.variant;
+  if (variant != GroupedVariant::contiguous && variant != GroupedVariant::masked) return true;
+  const auto at = std::find_if(std::begin(kRaster), std::end(kRaster), [&](const RasterShape& s) {
+    return s.rows == shape.tile.m && s.columns == shape.tile.n && s.pair == (shape.cluster.m == 2);
+  });
+  if (at == std::end(kRaster) || at->families == Families::all) return true;
+  return requested.arch == Arch::sm90 && (at->families == Families::hopper || !config::promotes(requested));
 }
 
 template <class T> bool agree(const T& value, const T& requested) { return requested == T{} || value == requested; }
@@ -110,7 +150,8 @@ void for_each_config(const GemmConfig& requested, GroupEncoding encoding, std::i
   GemmConfig paired = requested;
   paired.sm100.pair = true;
   for (const GemmConfig& shape : grouped_shapes()) {
-    if (!agrees(shape, listed) || (open && !is_open_to_choice(shape.row_groups.variant, encoding, requested.epilogue)))
+    if (!is_for_family(shape, requested) || !agrees(shape, listed) ||
+        (open && !is_open_to_choice(shape.row_groups.variant, encoding, requested.epilogue)))
       continue;
     use(complete_grouped(shape, requested, n));
     if (requested.arch == Arch::sm100 && shape.cluster.m == 2) use(complete_grouped(shape, paired, n));

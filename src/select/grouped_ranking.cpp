@@ -39,7 +39,8 @@ bool is_for_descriptors(const GemmConfig& c) {
 
 Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
   Ranking ranking;
-  const GroupSizes sizes = request.sizes.empty() ? assumed_sizes(problem) : request.sizes;
+  const std::vector<LikelySizes> sizes =
+      request.sizes.empty() ? assumed_sizes(problem) : std::vector<LikelySizes>{{1, request.sizes}};
   const GemmConfig requested = of_problem(problem, request.config);
   for (const GemmConfig& config : grouped_list(requested, problem.encoding, problem.n)) {
     const std::string reason = objection(problem, config, request);

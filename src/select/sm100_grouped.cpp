@@ -50,7 +50,7 @@ Cost sm100_grouped_cost(const GroupedProblem& p, const GroupSizes& sizes, const 
 
 GemmConfig choose_sm100_grouped(const GroupedProblem& p, const GemmConfig& requested, int sms,
                                 const GemmConfig& otherwise) {
-  const GroupSizes sizes = assumed_sizes(p);
+  const std::vector<LikelySizes> sizes = assumed_sizes(p);
   const GemmConfig* best = nullptr;
   double least = 0;
   const std::vector<GemmConfig> list = grouped_list(requested, p.encoding, p.n);
@@ -58,7 +58,7 @@ GemmConfig choose_sm100_grouped(const GroupedProblem& p, const GemmConfig& reque
     if (config.row_groups.variant != requested.row_groups.variant || config.cluster.m > sms ||
         !config::fits_halves(config, p.n))
       continue;
-    const double us = sm100_grouped_cost(p, sizes, config, sms).total();
+    const double us = cost_of(p, sizes, config, sms).total();
     if (best == nullptr || us < least) best = &config, least = us;
   }
   return best != nullptr ? *best : otherwise;

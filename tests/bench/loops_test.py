@@ -136,6 +136,19 @@ class Report(unittest.TestCase):
                 f"of roof{how}": 40 / 80})
             case["contenders"].append({"name": "auto block", "recipe": "block", "us": 80.0})
 
+    def test_a_choice_is_compared_with_the_best_the_peer_and_the_choice_before(self):
+        import dense_choice
+        times = {"arch=sm90,x": 11.0, "arch=sm90,y": 10.0, "arch=sm90,z": 12.0}
+        contenders = [{"config": config, "us": us} for config, us in times.items()]
+        result = {"class": "<= 32", "recipe": "block", "m": 1, "n": 2, "k": 3, "chosen": "arch=sm90,x",
+                  "before": "arch=sm90,z", "contenders": contenders + [{"config": "torch", "us": 22.0}]}
+        found = dense_choice.losses(result)
+        self.assertEqual(sorted(found), ["before", "best", "torch"])
+        for name, expected in (("best", 1.1), ("torch", 0.5), ("before", 11 / 12)):
+            self.assertAlmostEqual(found[name], expected)
+        self.assertIn("mean 1.100, worst 1.100, of 1 0 % within 3 %, 1 more", dense_choice.class_means([result])[2])
+        self.assertEqual(dense_choice.losses({**result, "chosen": "arch=sm90,w"}), {}, "it did not run")
+
     def test_a_report_of_groups_without_auto_has_a_column_of_ratios(self):
         result = ROOT / "bench" / "results" / "2026-11-23_h200_grouped_power.json"
         done = subprocess.run([sys.executable, "-B", str(ROOT / "bench" / "peers_report.py"), str(result)],

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace ww::testing {
@@ -17,8 +18,8 @@ template <class Constants> struct FittedConstant {
 
 /// Returns the constants with the least `objective` that coordinate descent from `k` finds. Each constant has a step of
 /// its own, and a round is repeated as far as it goes on to help. There is no random start.
-template <class Constants, std::size_t kCount, class Objective>
-Constants descend(Constants k, const FittedConstant<Constants> (&fitted)[kCount], const Objective& objective,
+template <class Constants, class Objective>
+Constants descend(Constants k, std::span<const FittedConstant<Constants>> fitted, const Objective& objective,
                   int rounds) {
   std::vector<double> steps;
   for (const auto& f : fitted) steps.push_back(0.05 * (f.most - f.least));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -27,11 +28,13 @@ inline constexpr Fitted kFitted[] = {
     {"load_bytes_per_clock", &CostConstants::load_bytes_per_clock, 32, 200},
     {"fill_bytes_per_clock", &CostConstants::fill_bytes_per_clock, 4, 100},
     {"ring_clocks", &CostConstants::ring_clocks, 0, 4000},
-    {"cluster_clocks", &CostConstants::cluster_clocks, 0, 300},
     {"l2_bytes_per_us", &CostConstants::l2_bytes_per_us, 4000000.0, 30000000.0},
     {"hbm_bytes_per_us", &CostConstants::hbm_bytes_per_us, 3000000.0, 4600000.0},
     {"hbm_latency_us", &CostConstants::hbm_latency_us, 0.2, 4},
+    {"l2_overlap", &CostConstants::l2_overlap, 1, 8},
     {"memory_overlap", &CostConstants::memory_overlap, 1, 8},
+    {"small_shared", &CostConstants::small_shared, 0, 1},
+    {"large_shared", &CostConstants::large_shared, 0, 1},
     {"lag_shared", &CostConstants::lag_shared, 0, 1},
     {"tile_clocks", &CostConstants::tile_clocks, 0, 2000},
     {"store_clocks_per_kib", &CostConstants::store_clocks_per_kib, 2, 100},
@@ -42,7 +45,6 @@ inline constexpr Fitted kFitted[] = {
     {"promotion_exposed_three", &CostConstants::promotion_exposed_three, 0, 2},
     {"power_fp8", &CostConstants::power_fp8, 0, 4},
     {"power_16", &CostConstants::power_16, 0, 4},
-    {"power_load", &CostConstants::power_load, 0, 4},
     {"power_read", &CostConstants::power_read, 0, 8},
     {"power_share", &CostConstants::power_share, 0.1, 1},
     {"exchange_us", &CostConstants::exchange_us, 0, 10},
@@ -113,7 +115,7 @@ inline Cases half_of(const Cases& cases, std::size_t first) {
 /// and so do cases whose configs ran alone, because they are few. A choice counts as if it were random among configs
 /// within a few percent of the least modelled time, so that the objective has no steps and a tiny lead gains nothing.
 inline double objective_of(const Cases& cases, const CostConstants& k) {
-  constexpr double kHair = 0.02, kChoices = 3;
+  constexpr double kHair = 0.02, kChoices = 6;
   double sum = 0, weights = 0, loss = 0, count = 0;
   std::vector<double> logs;
   for (const RecordedCase& one : cases) {
@@ -140,7 +142,8 @@ inline double objective_of(const Cases& cases, const CostConstants& k) {
 /// Returns the constants that match `cases` best.
 inline CostConstants fit(const Cases& cases, const CostConstants& k, int rounds = 60) {
   return descend(
-      k, kFitted, [&](const CostConstants& trial) { return objective_of(cases, trial); }, rounds);
+      k, std::span<const Fitted>(kFitted), [&](const CostConstants& trial) { return objective_of(cases, trial); },
+      rounds);
 }
 
 }  // namespace ww::testing

@@ -21,27 +21,34 @@ namespace {
 using ww::testing::Cases;
 using ww::testing::RecordedCase;
 
-Cases recorded() {
+/// The recorded cases. `until`: of files whose names come before.
+Cases recorded(const std::string& until = "~") {
   Cases cases;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(WW_RESULTS))
     if (entry.path().filename().string().find("_shapes_") != std::string::npos) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
+  std::erase_if(files, [&](const std::filesystem::path& file) { return file.filename().string() >= until; });
   for (const auto& file : files) EXPECT_TRUE(ww::testing::read_cases(file.string(), cases)) << file;
   return cases;
 }
 
 TEST(CostModel, MeetsRecordedTimes) {
-  const Cases cases = recorded();
-  ASSERT_GE(cases.size(), 301u);
-  EXPECT_LT(ww::testing::error_of(cases, {}), 0.08);
+  const Cases all = recorded(), earlier = recorded("2026-11-28");
+  ASSERT_GE(earlier.size(), 301u);
+  EXPECT_LT(ww::testing::error_of(earlier, {}), 0.08);
+  ASSERT_GE(all.size(), 417u);
+  EXPECT_LT(ww::testing::error_of(all, {}), 0.088);
 }
 
 /// Of the configs that ran, the model takes one within a tenth of the fastest in nearly all cases.
 TEST(CostModel, TakesOneNearTheBestThatRan) {
-  const Cases cases = recorded();
-  EXPECT_GE(ww::testing::near_best(cases, {}), 299) << "of " << cases.size();
-  EXPECT_LT(ww::testing::loss_of(cases, {}), 1.01);
+  const Cases all = recorded(), earlier = recorded("2026-11-28");
+  EXPECT_GE(ww::testing::near_best(earlier, {}), 299) << "of " << earlier.size();
+  EXPECT_LT(ww::testing::loss_of(earlier, {}), 1.01);
+  // Among the cases of that day are those at which auto lost most, and configs that no list had before.
+  EXPECT_GE(ww::testing::near_best(all, {}), 410) << "of " << all.size();
+  EXPECT_LT(ww::testing::loss_of(all, {}), 1.012);
 }
 
 /// Where power is the limit, a config's time is its energy, which configs that take turns share.
@@ -61,10 +68,10 @@ TEST(CostModel, TakesTheBestAtThePowerLimit) {
 TEST(CostModel, FitHoldsForCasesItHasNotSeen) {
   const Cases cases = recorded();
   for (const std::size_t first : {0, 1}) {
-    const CostConstants k = ww::testing::fit(ww::testing::half_of(cases, first), {}, 20);
+    const CostConstants k = ww::testing::fit(ww::testing::half_of(cases, first), {}, 12);
     const Cases unseen = ww::testing::half_of(cases, 1 - first);
-    EXPECT_LT(ww::testing::error_of(unseen, k), 0.09);
-    EXPECT_GE(ww::testing::near_best(unseen, k), 137) << "of " << unseen.size();
+    EXPECT_LT(ww::testing::error_of(unseen, k), 0.095);
+    EXPECT_GE(ww::testing::near_best(unseen, k), 192) << "of " << unseen.size();
   }
 }
 

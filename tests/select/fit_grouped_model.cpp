@@ -4,6 +4,8 @@
 //   fit_grouped_model --times <result.json>...  the same, and recorded and modelled time of every config
 //   fit_grouped_model --fit <result.json>...    fits to two thirds of the problems and judges by the third left out,
 //                                               then fits to all and prints the constants
+//   fit_grouped_model --only NAME,... <result.json>...  fits these constants alone, to all problems, and prints them:
+//                                               where few results have the tiles that they stand for
 // A result is what bench/grouped_random.py or bench/grouped_torch.py writes.
 #include <fmt/format.h>
 
@@ -87,17 +89,31 @@ GroupedCases third_of(const GroupedCases& cases, std::size_t third, bool others)
   return part;
 }
 
+/// Returns the constants whose names are in `list`, which commas separate.
+std::vector<Constant> named(const std::string& list) {
+  std::vector<Constant> some;
+  for (const Constant& f : kGroupedFitted)
+    if (("," + list + ",").find(std::string(",") + f.name + ",") != std::string::npos) some.push_back(f);
+  return some;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
-  const bool fits = verb == "--fit", times = verb == "--times";
+  const bool fits = verb == "--fit", times = verb == "--times", only = verb == "--only" && argc > 2;
   GroupedCases cases;
-  for (int i = fits || times ? 2 : 1; i < argc; ++i)
+  for (int i = only ? 3 : fits || times ? 2 : 1; i < argc; ++i)
     if (!read_grouped(argv[i], cases)) return fmt::print(stderr, "{}: not a result of grouped products\n", argv[i]), 2;
   if (cases.empty()) return fmt::print(stderr, "usage: fit_grouped_model [--times | --fit] <result.json>...\n"), 2;
   if (times) print(cases, {});
-  summary("all, today's constants", cases, {}, !fits);
+  summary("all, today's constants", cases, {}, !fits && !only);
+  if (only) {
+    const std::vector<Constant> some = named(argv[2]);
+    const GroupedConstants k = fit(cases, {}, some);
+    summary("fitted to all", cases, k, true);
+    for (const Constant& f : some) fmt::print("{} = {:.4g}\n", f.name, k.*f.field);
+  }
   if (!fits) return 0;
   const GroupedCases seen = third_of(cases, 2, true), unseen = third_of(cases, 2, false);
   const GroupedConstants part = fit(seen, {});

@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct GroupedTime {
 struct GroupedCase {
   std::string name, kind;  // kind: "decode", "middle" or "large"
   GroupedProblem problem;
-  select::GroupSizes known, assumed;
+  select::GroupSizes known;
+  std::vector<select::LikelySizes> assumed;
   std::vector<GroupedTime> times;
   double best = 0;
 
@@ -106,12 +108,19 @@ inline constexpr Constant kGroupedFitted[] = {
     {"raster_64x128", &GroupedConstants::raster_64x128, 0, 900},
     {"raster_128x64", &GroupedConstants::raster_128x64, 0, 900},
     {"raster_64x64", &GroupedConstants::raster_64x64, 0, 900},
+    {"raster_64x32", &GroupedConstants::raster_64x32, 0, 900},
     {"scaled_256x128", &GroupedConstants::scaled_256x128, 0, 900},
     {"scaled_192x128", &GroupedConstants::scaled_192x128, 0, 900},
     {"scaled_128x128", &GroupedConstants::scaled_128x128, 0, 900},
     {"scaled_64x128", &GroupedConstants::scaled_64x128, 0, 900},
     {"scaled_128x64", &GroupedConstants::scaled_128x64, 0, 900},
     {"scaled_64x64", &GroupedConstants::scaled_64x64, 0, 900},
+    {"scaled_128x160", &GroupedConstants::scaled_128x160, 0, 900},
+    {"scaled_64x192", &GroupedConstants::scaled_64x192, 0, 900},
+    {"scaled_64x160", &GroupedConstants::scaled_64x160, 0, 900},
+    {"scaled_128x96", &GroupedConstants::scaled_128x96, 0, 900},
+    {"scaled_64x96", &GroupedConstants::scaled_64x96, 0, 900},
+    {"scaled_64x32", &GroupedConstants::scaled_64x32, 0, 900},
 };
 inline constexpr int kGroupedSms = 132;
 
@@ -188,8 +197,8 @@ inline bool read_grouped(const std::string& path, GroupedCases& cases) {
   return true;
 }
 
-inline double modelled_us(const GroupedCase& one, const select::GroupSizes& sizes, const GemmConfig& c,
-                          const GroupedConstants& k) {
+template <class Sizes>
+double modelled_us(const GroupedCase& one, const Sizes& sizes, const GemmConfig& c, const GroupedConstants& k) {
   return select::cost_of(one.problem, sizes, c, kGroupedSms, k).total();
 }
 
@@ -210,7 +219,7 @@ inline double error_of(const GroupedCases& cases, const GroupedConstants& k) {
 }
 
 /// Returns the config of those that ran with the least modelled time.
-inline const GroupedTime& taken(const GroupedCase& one, const select::GroupSizes& sizes, const GroupedConstants& k) {
+template <class Sizes> const GroupedTime& taken(const GroupedCase& one, const Sizes& sizes, const GroupedConstants& k) {
   const GroupedTime* best = nullptr;
   double least = 0;
   for (const GroupedTime& t : one.times)
@@ -248,11 +257,12 @@ inline double objective_of(const GroupedCases& cases, const GroupedConstants& k)
 }
 
 /// Configs that take far longer than the best are left out, because neither term of the objective looks at them.
-inline GroupedConstants fit(GroupedCases cases, const GroupedConstants& k, int rounds = 40) {
+inline GroupedConstants fit(GroupedCases cases, const GroupedConstants& k,
+                            std::span<const Constant> fitted = kGroupedFitted, int rounds = 40) {
   constexpr double kFar = 2.2;
   for (GroupedCase& one : cases) std::erase_if(one.times, [&](const GroupedTime& t) { return t.us > kFar * one.best; });
   return descend(
-      k, kGroupedFitted, [&](const GroupedConstants& trial) { return objective_of(cases, trial); }, rounds);
+      k, fitted, [&](const GroupedConstants& trial) { return objective_of(cases, trial); }, rounds);
 }
 
 }  // namespace ww::testing

@@ -123,10 +123,31 @@ TEST(GroupedList, HasTilesThatMeetSeveralScalesOfB) {
     p.encoding = encoding;
     std::multiset<int> clusters;
     for (const Candidate& c : rank(p, {}).candidates)
-      if (c.config.row_groups.variant != GroupedVariant::ragged && c.config.tile.n == 192)
+      if (c.config.row_groups.variant != GroupedVariant::ragged && c.config.tile.m == 128 && c.config.tile.n == 192)
         clusters.insert(c.config.cluster.m);
     EXPECT_EQ(clusters, (std::multiset<int>{1, 2})) << "128x192 alone and in pairs";
   }
+}
+
+TEST(GroupedList, HasWidthsBetweenForHopperAlone) {
+  const auto widths = [](DType type, Scale scale, const char* config) {
+    GroupedProblem p = problem(4, 300, 4096, 2048, scale);
+    p.a = p.b = type;
+    std::set<std::pair<int, int>> found;
+    const GemmConfig asked = *parse_config(config);
+    for (const GemmConfig& c : grouped_list(of_problem(p, asked), p.encoding, p.n))
+      if (c.row_groups.variant == GroupedVariant::contiguous) found.insert({c.tile.m, c.tile.n});
+    return found;
+  };
+  const auto block = widths(e4m3, Scale::block_1x128_128x128, ""), bf16s = widths(bf16, Scale::none, "");
+  const auto blackwell = widths(bf16, Scale::none, "arch=sm100");
+  for (const auto& tile : {std::pair{64, 32}, {64, 96}, {128, 96}, {64, 160}, {128, 160}, {64, 192}}) {
+    EXPECT_TRUE(block.contains(tile) && bf16s.contains(tile)) << tile.first << " x " << tile.second;
+    EXPECT_FALSE(blackwell.contains(tile)) << tile.first << " x " << tile.second;
+  }
+  for (const auto& tile : {std::pair{128, 112}, {64, 144}, {128, 208}, {128, 224}})
+    EXPECT_TRUE(!block.contains(tile) && bf16s.contains(tile)) << tile.first << " x " << tile.second;
+  EXPECT_FALSE(blackwell.empty());
 }
 
 TEST(GroupedRanking, IsSortedAndTheSameEveryTime) {
@@ -161,9 +182,8 @@ TEST(GroupedModel, KnowsTheSizesOfGroups) {
   }();
   const GroupedProblem p = problem(32, 8000, 4096, 2048);
   const GemmConfig config = rank(p, {}).candidates.front().config;
-  const Cost assumed = cost_of(p, assumed_sizes(p), config, kH200.sms);
-  EXPECT_NEAR(assumed.total(), cost_of(p, sizes_of(equal), config, kH200.sms).total(), 1e-9 * assumed.total());
-  EXPECT_LT(cost_of(p, sizes_of(half), config, kH200.sms).hbm_bytes, assumed.hbm_bytes)
+  const Cost even = cost_of(p, sizes_of(equal), config, kH200.sms);
+  EXPECT_LT(cost_of(p, sizes_of(half), config, kH200.sms).hbm_bytes, even.hbm_bytes)
       << "weights of empty groups are not read";
   EXPECT_TRUE(sizes_of(std::vector<std::int64_t>(5, 0)).empty());
   double rows = 0;
@@ -172,6 +192,31 @@ TEST(GroupedModel, KnowsTheSizesOfGroups) {
   for (const GroupShare& share : sizes_of(many)) rows += share.groups * share.rows;
   EXPECT_NEAR(rows, 1000.0 / 97 * 97 * 48, 2500);
   EXPECT_LE(sizes_of(many).size(), 24u);
+}
+
+TEST(GroupedModel, ReckonsWithSizesThatNobodyTold) {
+  for (const auto& [groups, tokens] : {std::pair{1, 700}, {2, 217}, {32, 8000}, {256, 900}, {64, 20}}) {
+    GroupedProblem p = problem(groups, tokens, 4096, 2048);
+    const std::vector<LikelySizes> likely = assumed_sizes(p);
+    double weights = 0;
+    for (const LikelySizes& one : likely) {
+      double rows = 0, of = 0;
+      for (const GroupShare& share : one.sizes) rows += share.groups * share.rows, of += share.groups;
+      EXPECT_NEAR(rows, tokens, 1e-6 * tokens) << groups;
+      EXPECT_NEAR(of, std::min(groups, tokens), 1e-9 * groups) << groups;
+      weights += one.weight;
+    }
+    EXPECT_NEAR(weights, 1, 1e-12) << groups;
+    EXPECT_EQ(likely.size() > 1, groups > 1) << groups;
+    const GemmConfig config = rank(p, {}).candidates.front().config;
+    double mean = 0;
+    for (const LikelySizes& one : likely) mean += one.weight * cost_of(p, one.sizes, config, kH200.sms).total();
+    EXPECT_NEAR(cost_of(p, likely, config, kH200.sms).total(), mean, 1e-9 * mean) << groups;
+    const std::vector<std::int64_t> told(1, 40);
+    p.expected_sizes = told;
+    ASSERT_EQ(assumed_sizes(p).size(), 1u) << "sizes that the caller tells are taken for certain";
+    EXPECT_EQ(assumed_sizes(p)[0].sizes[0].rows, 40);
+  }
 }
 
 TEST(GroupedModel, ChoosesForTheSizesThatAreExpected) {

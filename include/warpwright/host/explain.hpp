@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of a config as data: every candidate with its modelled time, term by term, and what was ruled out and why.
-// For groups of rows the model assumes equal sizes; configs for groups of K have no modelled time.
+// For groups of rows the model reckons with equal and with uneven sizes; configs for groups of K have no modelled time.
 // Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain` prints this.
 #pragma once
 
