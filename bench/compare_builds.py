@@ -24,7 +24,6 @@ import os
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -36,7 +35,7 @@ import alone
 import build_ratios
 import dense_torch
 import grouped_torch
-from library import Library
+from library import Library, compile_ahead
 from loop import Contender, add_racing_options, attempt, capture_all, race, race_emulated, record_of
 
 CASES = pathlib.Path(__file__).with_name("cases")
@@ -94,14 +93,6 @@ def libraries(options: argparse.Namespace) -> Dict[str, Library]:
         paths = {"base": str(base), "again": copy.name if options.device.startswith("cuda") else str(base),
                  "head": str(pathlib.Path(options.head).resolve())}
         return {name: Library.on(path, options.device) for name, path in paths.items()}
-
-
-def compile_ahead(options: argparse.Namespace) -> None:
-    """Has processes plan a part of the jobs each, because one process compiles one kernel at a time."""
-    processes = [subprocess.Popen([sys.executable, *sys.argv, "--part", f"{i}/{options.compile_processes}"])
-                 for i in range(options.compile_processes)]
-    for process in processes:
-        process.wait()
 
 
 def compile_part(jobs: List[Job], options: argparse.Namespace) -> int:
@@ -282,7 +273,7 @@ def main() -> int:
         print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
         return 2
     if options.compile_processes > 1:
-        compile_ahead(options)
+        compile_ahead(options.compile_processes)
     built = libraries(options)
     record = record_of(built["head"], " ".join((__doc__ or "").split("\n\n")[2:3]), options)
     record["base_source_hash"] = built["base"].c.text("source_hash")

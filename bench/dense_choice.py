@@ -18,7 +18,6 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import time
 from typing import Any, Dict, List, Tuple
@@ -26,7 +25,7 @@ from typing import Any, Dict, List, Tuple
 import torch
 
 import dense_torch
-from library import HEADER, Library
+from library import HEADER, Library, compile_ahead
 from loop import Contender, attempt, capture_all, entry_of, race, record_of
 
 RECIPES = ("block", "tensor", "bf16")
@@ -136,14 +135,6 @@ def class_means(results: List[Dict[str, Any]]) -> List[str]:
             f"{sum(x > 1.08 for x in values)} more than 8 % behind" for (kind, name), values in sorted(found.items())]
 
 
-def compile_ahead(options: argparse.Namespace) -> None:
-    """Has processes plan a part of the distinct configs each, because one process compiles one kernel at a time."""
-    processes = [subprocess.Popen([sys.executable, *sys.argv, "--part", f"{i}/{options.compile_processes}"])
-                 for i in range(options.compile_processes)]
-    for process in processes:
-        process.wait()
-
-
 def compile_part(library: Library, before: Any, problems: List[Problem], options: argparse.Namespace) -> None:
     part, parts = map(int, options.part.split("/"))
     jobs = {(p.recipe, config): p for index, p in enumerate(problems)
@@ -180,7 +171,7 @@ def main() -> int:
         compile_part(library, before, problems, options)
         return 0
     if options.compile_processes > 1:
-        compile_ahead(options)
+        compile_ahead(options.compile_processes)
     record = record_of(library, (__doc__ or "").split("\n\n")[2], options)
     record["compile_seconds"] = time.monotonic() - start
     print(f"{record['device']}; kernels in {record['compile_seconds']:.0f} s", flush=True)

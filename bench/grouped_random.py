@@ -17,7 +17,6 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import threading
 import time
@@ -25,7 +24,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-from library import HEADER, SCALES, Launcher, Library, Plan
+from library import HEADER, SCALES, Launcher, Library, Plan, compile_ahead
 from loop import ROTATION_BYTES, Contender, call_seconds, capture, excess, record_of, race, round_up
 
 MODELS = pathlib.Path(__file__).with_name("cases") / "models.json"
@@ -341,18 +340,6 @@ def class_means(results: List[Dict[str, Any]]) -> List[str]:
     return lines
 
 
-def compile_ahead(options: argparse.Namespace) -> None:
-    """Has processes plan a part of the distinct configs each, because one process compiles one kernel at a time."""
-    processes = [subprocess.Popen([sys.executable, *sys.argv, "--part", f"{i}/{options.compile_processes}"])
-                 for i in range(options.compile_processes)]
-    deadline = time.monotonic() + options.compile_seconds
-    for process in processes:
-        try:
-            process.wait(max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
 def compile_part(library: Library, problems: List[Problem], options: argparse.Namespace) -> None:
     part, parts = map(int, options.part.split("/"))
     jobs: Dict[str, Problem] = {}
@@ -410,7 +397,7 @@ def main() -> int:
         compile_part(library, problems, options)
         return 0
     if options.compile_processes > 1:
-        compile_ahead(options)
+        compile_ahead(options.compile_processes, options.compile_seconds)
     record = record_of(library, (__doc__ or "").split("\n\n")[2], options)
     record["compile_seconds"] = time.monotonic() - start
     print(f"{record['device']}; kernels in {record['compile_seconds']:.0f} s", flush=True)

@@ -3,6 +3,10 @@
 import concurrent.futures
 import ctypes
 import dataclasses
+import math
+import subprocess
+import sys
+import time
 from typing import Any, List, Optional, Tuple
 
 import torch
@@ -70,6 +74,18 @@ class Library:
 
     def launcher(self, plan: Plan) -> "Launcher":
         return Launcher(self, plan)
+
+
+def compile_ahead(count: int, seconds: float = math.inf) -> None:
+    """Runs this program `count` times with --part I/COUNT, for at most `seconds`: each plans a part of the problems, because
+    one process compiles one kernel at a time, and leaves the kernels in the cache that this one reads."""
+    processes = [subprocess.Popen([sys.executable, *sys.argv, "--part", f"{i}/{count}"]) for i in range(count)]
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        try:
+            process.wait(None if seconds == math.inf else max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 class Launcher:

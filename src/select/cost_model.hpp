@@ -98,9 +98,9 @@ struct CostConstants {
   double uncertainty_plain = 0.08;  // tiles and clusters without a recorded time, under a scheduler that has some
   double uncertainty_sums = 0.03;  // stream-K, and split-K in a cluster: measured up to 15 % longer than modelled where
                                    // they were close to the best
-  double uncertainty_workspace = 0.03;  // split-K through workspace alone, tiles of up to 128 rows: times differ from
-                                        // the model by 7 %
-  double uncertainty = 0.30;            // schedules and schedulers without a recorded time
+  double uncertainty_workspace = 0.045;  // split-K through workspace alone, tiles of up to 128 rows: times differ from
+                                         // the model by 7 %
+  double uncertainty = 0.30;             // schedules and schedulers without a recorded time
 };
 
 /// Returns the modelled cost. `config` is resolved and without fault. `sms` are those of the device, or the limit of

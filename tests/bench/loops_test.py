@@ -136,6 +136,15 @@ class Report(unittest.TestCase):
                 f"of roof{how}": 40 / 80})
             case["contenders"].append({"name": "auto block", "recipe": "block", "us": 80.0})
 
+    def test_a_report_of_groups_without_auto_has_a_column_of_ratios(self):
+        result = ROOT / "bench" / "results" / "2026-11-23_h200_grouped_power.json"
+        done = subprocess.run([sys.executable, "-B", str(ROOT / "bench" / "peers_report.py"), str(result)],
+                              capture_output=True, text=True, check=True)
+        self.assertIn("| 4 groups, 32769 rows, 4096 x 7168 | 0.94 |", done.stdout)
+
+
+@unittest.skipUnless(torch, "no torch")
+class Choice(unittest.TestCase):
     def test_a_choice_is_compared_with_the_best_the_peer_and_the_choice_before(self):
         import dense_choice
         times = {"arch=sm90,x": 11.0, "arch=sm90,y": 10.0, "arch=sm90,z": 12.0}
@@ -148,12 +157,6 @@ class Report(unittest.TestCase):
             self.assertAlmostEqual(found[name], expected)
         self.assertIn("mean 1.100, worst 1.100, of 1 0 % within 3 %, 1 more", dense_choice.class_means([result])[2])
         self.assertEqual(dense_choice.losses({**result, "chosen": "arch=sm90,w"}), {}, "it did not run")
-
-    def test_a_report_of_groups_without_auto_has_a_column_of_ratios(self):
-        result = ROOT / "bench" / "results" / "2026-11-23_h200_grouped_power.json"
-        done = subprocess.run([sys.executable, "-B", str(ROOT / "bench" / "peers_report.py"), str(result)],
-                              capture_output=True, text=True, check=True)
-        self.assertIn("| 4 groups, 32769 rows, 4096 x 7168 | 0.94 |", done.stdout)
 
 
 @unittest.skipUnless(torch, "no torch")
