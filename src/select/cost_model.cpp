@@ -81,7 +81,7 @@ struct Rows {
 };
 
 /// Returns the rows of both operands that L2 delivers for one cluster tile. CTAs on neighbouring SMs that read a line
-/// at the same time read it once. They work on consecutive tiles of the order, with `pieces` of them at different K;
+/// at the same time read it once. They work on consecutive tiles of the order, with `splits` of them at different K;
 /// clusters are distributed in pairs.
 Rows shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
                  const CostConstants& k) {
@@ -116,6 +116,7 @@ double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k)
     return k.uncertainty;
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split != along_k)
     return c.tile.m > 128 ? k.uncertainty : along_k > 1 ? k.uncertainty_plain : k.uncertainty_workspace;
+  if (along_k > 1 && c.tile.m > 128) return k.uncertainty;
   if (!tile_is_recorded(c, swapped) || plane > 8 || along_k > 4) return k.uncertainty_plain;
   return along_k > 1 || c.sm90.tile_scheduler == TileScheduler::stream_k ? k.uncertainty_sums : 0;
 }

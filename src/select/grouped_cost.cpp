@@ -206,13 +206,9 @@ double launch_us(const GroupedProblem& p, const GemmConfig& c, const GroupedCons
   return us;
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns `rows` in `groups` groups whose sizes are spread like a log-logistic distribution, which is close to a
-/// lognormal one: its quantiles in the middle of each group's share.
-GroupSizes spread_sizes(double groups, double rows, double width) {
+/// lognormal one: its quantiles in the middle of each group's share, at most `capacity`.
+GroupSizes spread_sizes(double groups, double rows, double width, double capacity) {
   const int shares = static_cast<int>(std::min(groups, 1.0 * kMostShares));
   GroupSizes sizes;
   double sum = 0;
@@ -221,7 +217,7 @@ GroupSizes spread_sizes(double groups, double rows, double width) {
     sizes.push_back({groups / shares, std::pow(below / (1 - below), width)});
     sum += sizes.back().groups * sizes.back().rows;
   }
-  for (GroupShare& share : sizes) share.rows *= rows / sum;
+  for (GroupShare& share : sizes) share.rows = std::min(capacity, share.rows * rows / sum);
   return sizes;
 }
 
@@ -235,9 +231,11 @@ std::vector<LikelySizes> assumed_sizes(const GroupedProblem& p) {
   const bool masked = p.encoding == GroupEncoding::masked;
   const double groups = static_cast<double>(masked ? p.groups : min(p.groups, p.rows));
   const double rows = masked ? groups * std::ceil(static_cast<double>(p.rows) / 2) : static_cast<double>(p.rows);
+  const double capacity = static_cast<double>(p.rows);  // of one group, whatever the encoding
   std::vector<LikelySizes> likely{{kEqualWeight, {{groups, rows / groups}}}};
   for (double width : kSpreads)
-    if (groups > 1) likely.push_back({(1 - kEqualWeight) / std::size(kSpreads), spread_sizes(groups, rows, width)});
+    if (groups > 1)
+      likely.push_back({(1 - kEqualWeight) / std::size(kSpreads), spread_sizes(groups, rows, width, capacity)});
     else likely.front().weight = 1;
   return likely;
 }
@@ -271,6 +269,7 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
   for (const GroupShare& share : sizes) add_tiles(c, clocks, share, tiles_n, std::ceil(k_blocks / split), k, tiles);
   if (tiles.empty()) return cost;
   const Launch sum = launch_of(c, tiles);
+  if (sum.count == 0) return cost;  // N = 0
 
   // CTAs of one SM hide each other's waits, but not what keeps a resource busy.
   const double ctas = 1.0 * resident_ctas(in_cluster, max(sms, in_cluster)) / split, per_sm = ctas * occupancy;
@@ -315,7 +314,7 @@ Cost cost_of(const GroupedProblem& p, const std::vector<LikelySizes>& sizes, con
   for (const LikelySizes& likely : sizes) {
     const Cost cost = cost_of(p, likely.sizes, c, sms, k);
     for (std::size_t i = 0; i < cost.us.size(); ++i) mean.us[i] += likely.weight * cost.us[i];
-    mean.waves = max(mean.waves, cost.waves), mean.resident = cost.resident;
+    if (&likely == &sizes.front()) mean.waves = cost.waves, mean.resident = cost.resident;
     mean.hbm_bytes += likely.weight * cost.hbm_bytes;
   }
   return mean;

@@ -31,7 +31,7 @@ struct LikelySizes {
 /// groups the capacity, of which it takes half: groups of equal size, or of sizes that spread about their mean.
 std::vector<LikelySizes> assumed_sizes(const GroupedProblem& problem);
 
-/// Returns the distribution of known counts, in at most 24 shares of groups of similar size.
+/// Returns the distribution of known counts, in at most 12 shares of groups of similar size.
 GroupSizes sizes_of(std::span<const std::int64_t> counts);
 
 /// Rates and latencies of an H200, fitted by tests/select/fit_grouped_model.cpp to 593 problems, of bench/results/

@@ -38,11 +38,11 @@ struct Loss {
 
 void print(const GroupedCases& cases, const GroupedConstants& k) {
   for (const GroupedCase& one : cases) {
-    fmt::print("{}: best {:.1f}\n", one.name, one.best);
+    fmt::print("{}: best {:.3f}\n", one.name, one.best);
     for (const GroupedTime& t : one.times) {
       const double known = modelled_us(one, one.known, t.config, k),
                    assumed = modelled_us(one, one.assumed, t.config, k);
-      fmt::print("    {:>9.1f}{} {:>9.1f} {:>6.3f} {:>9.1f}  {}\n", t.us, t.rough ? "~" : " ", known, known / t.us,
+      fmt::print("    {:>10.3f}{} {:>10.3f} {:>6.3f} {:>10.3f}  {}\n", t.us, t.rough ? "~" : " ", known, known / t.us,
                  assumed, to_text(t.config));
     }
   }

@@ -191,7 +191,25 @@ TEST(GroupedModel, KnowsTheSizesOfGroups) {
   for (std::int64_t g = 0; g < 1000; ++g) many.push_back(g % 97);
   for (const GroupShare& share : sizes_of(many)) rows += share.groups * share.rows;
   EXPECT_NEAR(rows, 1000.0 / 97 * 97 * 48, 2500);
-  EXPECT_LE(sizes_of(many).size(), 24u);
+  EXPECT_LE(sizes_of(many).size(), 12u);
+}
+
+TEST(GroupedModel, ReckonsWithMaskedGroupsWithinTheirCapacity) {
+  for (const int groups : {1, 2, 8, 24, 256}) {
+    GroupedProblem p = problem(groups, 100, 4096, 2048);
+    p.encoding = GroupEncoding::masked;
+    for (const LikelySizes& one : assumed_sizes(p))
+      for (const GroupShare& share : one.sizes) {
+        EXPECT_GT(share.rows, 0) << groups;
+        EXPECT_LE(share.rows, 100) << groups;
+      }
+  }
+}
+
+TEST(GroupedModel, IsFiniteWithoutColumns) {
+  for (const auto& [groups, tokens] : {std::pair{256, 1100}, {3, 0}, {1, 5}})
+    for (const Candidate& c : rank(problem(groups, tokens, 0, 128), {}).candidates)
+      EXPECT_TRUE(std::isfinite(c.cost.total())) << to_text(c.config);
 }
 
 TEST(GroupedModel, ReckonsWithSizesThatNobodyTold) {

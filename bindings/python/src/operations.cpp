@@ -173,7 +173,8 @@ constexpr const char* kGrouped =
     "a\n"
     "number for each group or one for all, as integers or as text, \"340,377,12\"; a run may have other sizes. Without "
     "them\n"
-    "rows are taken to be spread evenly, and masked groups to be half full. status is one int32 into which bits about "
+    "the choice reckons with equal and uneven sizes, and with masked groups that are half full. status is one int32 "
+    "into which bits about "
     "inconsistent groups are ORed. The rest is as in gemm();\n"
     "scale_b has the groups in front.";
 constexpr const char* kKGrouped =

@@ -77,7 +77,7 @@ class GroupedProblem(_Problem):
     scale_a_row, scale_a_k, scale_b_n, scale_b_k           as in GemmProblem
     scale_a_group, scale_b_group                           strides from group to group
     expected_sizes     rows that the groups are likely to have, for the choice of a config alone: "340,377,12", or "64" for
-                       each group; a run may have other sizes. "": spread evenly, and masked groups are half full
+                       each group; a run may have other sizes. "": equal and uneven sizes count, masked groups as half full
     """
 
     operation: ClassVar[str] = "grouped_gemm"
