@@ -5,11 +5,10 @@
     python3 bench/dense_choice.py --library BUILD/lib/libwarpwright.so --cases cases.json --result out.json
 
 Candidates are the first `--best` configs by modelled time, `--others` drawn at random from those that follow up to place
-`--among`, and with `--before LIBRARY` what auto of that build takes. For each
-case, in one of three recipes by turns: operands from N(0,1) in rotating sets of at least 240 MB; every candidate is
-checked against FP64 at sampled rows and then takes turns with cuBLASLt, as torch calls it, in random order, in graphs;
-medians. Products at the power limit are left out: bench/dense_torch.py measures them alone. `fit_cost_model` of the tests
-reads the result.
+`--among`, and with `--before LIBRARY` what auto of that build takes. For each case, in one of three recipes by turns:
+operands from N(0,1) in rotating sets of at least 240 MB; every candidate is checked against FP64 at sampled rows and then
+takes turns with cuBLASLt, as torch calls it, in random order, in graphs; medians. Products at the power limit are left
+out: bench/dense_torch.py measures them alone. `fit_cost_model` of the tests reads the result.
 """
 import argparse
 import dataclasses
@@ -142,22 +141,27 @@ def compile_part(library: Library, before: Any, problems: List[Problem], options
     library.compile([(p.of_library(), config, 0) for (_, config), p in list(jobs.items())[part::parts]], 1)
 
 
-def parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What bench/launch_order.py takes too."""
     parser.add_argument("--library", required=True, help="libwarpwright.so of a build")
-    parser.add_argument("--before", default="", help="libwarpwright.so of an earlier build, whose choice races too")
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--result", default="", help="write the result as JSON, after every eighth problem")
+    parser.add_argument("--result", default="", help="write the result as JSON")
     parser.add_argument("--cases", required=True, help="case file, such as `warpwright bench gemm --dry-run --json` prints")
     parser.add_argument("--recipes", default=",".join(RECIPES))
     parser.add_argument("--seed", type=int, default=1128, help="of the candidates and operands")
-    parser.add_argument("--best", type=int, default=10, help="candidates that the model ranks first")
-    parser.add_argument("--others", type=int, default=10, help="candidates drawn from the rest")
-    parser.add_argument("--among", type=int, default=150, help="the last place in the list from which some are drawn")
     parser.add_argument("--seconds", type=float, default=0.25, help="of counted replays for a problem")
     parser.add_argument("--seconds-total", type=float, default=280.0, help="no problem starts later")
     parser.add_argument("--compile-processes", type=int, default=os.cpu_count())
     parser.add_argument("--part", default="", help=argparse.SUPPRESS)
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--before", default="", help="libwarpwright.so of an earlier build, whose choice races too")
+    parser.add_argument("--best", type=int, default=10, help="candidates that the model ranks first")
+    parser.add_argument("--others", type=int, default=10, help="candidates drawn from the rest")
+    parser.add_argument("--among", type=int, default=150, help="the last place in the list from which some are drawn")
     return parser.parse_args()
 
 

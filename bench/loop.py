@@ -208,7 +208,8 @@ def record_of(library: Any, method: str, options: argparse.Namespace) -> Dict[st
             "power_limit_watts": driver[1], "torch": torch.__version__, "cuda_of_torch": torch.version.cuda,
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "command": " ".join(["python3", *sys.argv]), "source_hash": library.c.text("source_hash"),
-            "seed": options.seed, "method": " ".join(method.split()), "cases": []}
+            "overlaps_by_rule": True, "kernels_since": "2026-11-28", "seed": options.seed,
+            "method": " ".join(method.split()), "cases": []}
 
 
 def run_cases(cases: List[Any], record: Dict[str, Any], options: argparse.Namespace, start: float,

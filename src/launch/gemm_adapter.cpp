@@ -8,8 +8,8 @@
 
 #include "launch/gemm_source.hpp"
 #include "launch/operand_maps.hpp"
-#include "launch/overlap.hpp"
 #include "launch/plan_sources.hpp"
+#include "select/overlap.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -50,6 +50,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   make_at_once(device.backend(), plan_sources(config, problem));
   WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
 
+  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
   runtime::Launch& launch = adapter->launch_;
   const int cluster = config::cluster_of(config).size();
   launch.kernel = adapter->kernel_.get();
@@ -61,7 +62,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.params_bytes = k_groups ? scaled ? sizeof(kernel::ScaledKGroupedParams) : sizeof(kernel::KGroupedParams)
                         : scaled ? sizeof(kernel::ScaledGemmParams)
                                  : sizeof(kernel::GemmParams);
-  launch.pdl = overlaps(options.pdl, !k_groups && overlap_pays(problem));
+  launch.pdl = select::overlaps(options.pdl, !k_groups && select::overlap_pays(given, chosen, sms));
   launch.cross_cta = config::reduces(config.epilogue);  // tiles read each other's partial results
 
   kernel::KGroupedParams& params = adapter->params_;
@@ -94,7 +95,6 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
     launch.pdl = true;  // the kernel before this one makes its maps, and lets it start early
   }
   if (config::maps_groups(config) && problem.k > 0) {
-    const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
     WW_TRY(adapter->group_maps_, KGroupMaps::create(device, problem, *k_groups, sms, launch.pdl));
     launch.pdl = true;  // likewise
   }

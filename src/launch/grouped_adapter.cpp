@@ -9,9 +9,9 @@
 #include "launch/grouped_memory.hpp"
 #include "launch/grouped_source.hpp"
 #include "launch/operand_maps.hpp"
-#include "launch/overlap.hpp"
 #include "launch/plan_sources.hpp"
 #include "launch/start.hpp"
+#include "select/overlap.hpp"
 #include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -123,7 +123,7 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
       config::scales_in_mma(c) ? sizeof(kernel::ScaledGroupedParams) : sizeof(config::GroupedArguments);
   launch.cross_cta = c.sm90.tile_scheduler == TileScheduler::dynamic;  // CTAs share the counter of tiles
   // Always with descriptors, because the preceding kernel is their update, which lets this one start early.
-  launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
+  launch.pdl = select::overlaps(options.pdl, select::overlap_pays(g, c, sms)) || uses_descriptors(c);
   launch.grid = launch.cluster;
   launch.params = &p;  // for the query below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
@@ -144,7 +144,7 @@ Result<void> GroupedAdapter::prepare_update(const GemmOptions& options, int sms)
   launch.threads = DescriptorUpdate::kThreads;
   launch.shared_bytes = static_cast<std::uint32_t>(DescriptorUpdate::shared_bytes(static_cast<int>(problem_.groups)));
   launch.params_bytes = sizeof(kernel::DescriptorUpdateArguments);
-  launch.pdl = overlaps(options.pdl, overlap_pays(problem_, config_, sms));
+  launch.pdl = select::overlaps(options.pdl, select::overlap_pays(problem_, config_, sms));
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.groups, std::int64_t{DescriptorUpdate::kGroupsAtOnce})));
   return {};
@@ -157,7 +157,7 @@ Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) 
   launch.threads = kernel::ZeroRows::kThreads;
   launch.shared_bytes = static_cast<std::uint32_t>(kernel::ZeroRows::shared_bytes(static_cast<int>(problem_.groups)));
   launch.params_bytes = sizeof(kernel::ZeroRowsArguments);
-  launch.pdl = overlaps(options.pdl, overlap_pays(problem_, config_, sms));
+  launch.pdl = select::overlaps(options.pdl, select::overlap_pays(problem_, config_, sms));
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
   return {};

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "launch/overlap.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww::adapters {
@@ -20,7 +19,7 @@ runtime::Launch task_launch(const Device& device, const runtime::Kernel& kernel,
   launch.kernel = &kernel;
   launch.threads = threads;
   launch.params_bytes = sizeof(Arguments);
-  launch.pdl = overlaps(options.pdl, false);
+  launch.pdl = options.pdl == Pdl::on;
   launch.grid = static_cast<std::uint32_t>(max<std::int64_t>(1, min(tasks, resident)));
   return launch;
 }

@@ -49,7 +49,11 @@ Tuned tuned_choice(const tuning::Table* table, const tuning::Problem& problem,
   if (entry == nullptr) return {};
   if (!entry->stale.empty()) return {std::nullopt, fmt::format("{} is stale: {}", entry->where, entry->stale)};
   const std::vector<GemmConfig> open = candidates();
-  if (std::find(open.begin(), open.end(), entry->config) == open.end())
+  const auto at = std::find_if(open.begin(), open.end(), [&](GemmConfig c) {
+    c.raster = entry->config.raster;  // which no kernel depends on
+    return c == entry->config;
+  });
+  if (at == open.end())
     return {std::nullopt,
             fmt::format("{} has a config that this call excludes: {}", entry->where, to_text(entry->config))};
   const bool other = entry->extent != (problem.op == "k-grouped" ? problem.k : problem.m);
@@ -59,7 +63,7 @@ Tuned tuned_choice(const tuning::Table* table, const tuning::Problem& problem,
       entry->modelled
           ? fmt::format("one of few kernels for many problems{}, {:.4g} us modelled", rows, entry->us)
           : fmt::format("the fastest of {} configs measured{}, {:.4g} us", entry->measured, rows, entry->us);
-  return {entry->config, fmt::format("{} ({})", why, entry->where)};
+  return {other ? *at : entry->config, fmt::format("{} ({})", why, entry->where)};
 }
 
 }  // namespace ww::ops

@@ -47,11 +47,12 @@ constexpr Sharing kSharings[] = {
 constexpr Extent kPingpongTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 256}, {64, 192}, {64, 128}, {64, 64}};
 constexpr Extent kMultistageTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}};
 constexpr Extent kFewClusters[] = {{1, 1}, {2, 1}, {1, 2}};
-// Extents under swap-AB: rows of B, and rows of A. The widths above 64 serve numbers of rows that tiles of 64 and 128
-// rows of A do not divide into whole waves, such as 206 or 787.
-constexpr int kSwappedRows[] = {256, 128, 64};
-constexpr int kSwappedColumns[] = {256, 240, 224, 208, 192, 176, 160, 144, 128, 112, 96, 80, 64, 48, 32, 24, 16, 8};
-constexpr int kSwappedWide = 64;  // wider tiles have at most 128 rows of B, and no stream-K or sums in clusters
+// Extents under swap-AB: rows of B, and every multiple of 8 rows of A. So any number of rows divides into nearly equal
+// tiles, such as 264 into three of 88.
+constexpr int kSwappedRows[] = {256, 192, 128, 64};
+constexpr int kMostSwappedColumns = 256, kSwappedStep = 8;
+// Wider tiles have no stream-K or sums in clusters; those of twice the width have at most 128 rows of B.
+constexpr int kSwappedWide = 64;
 constexpr Sharing kSwappedSharings[] = {
     {1, 1, TileScheduler::fixed, 0, 0},    {2, 1, TileScheduler::fixed, 0, 0},   {1, 2, TileScheduler::fixed, 0, 0},
     {2, 2, TileScheduler::fixed, 0, 0},    {4, 1, TileScheduler::fixed, 0, 0},   {1, 4, TileScheduler::fixed, 0, 0},
@@ -80,10 +81,10 @@ std::vector<GemmConfig> make_shapes() {
                         .sm90 = {.schedule = schedule, .tile_scheduler = TileScheduler::fixed}});
   };
   for (int m : kSwappedRows)
-    for (int n : kSwappedColumns)
+    for (int n = kMostSwappedColumns; n > 0; n -= kSwappedStep)
       for (const Sharing& s : kSwappedSharings) {
         const bool sums = s.order == TileScheduler::stream_k || s.cluster_k > 1;
-        if (n > kSwappedWide && (m > 128 || sums)) continue;
+        if ((n > kSwappedWide && sums) || (n > 2 * kSwappedWide && m > 128)) continue;
         shapes.push_back({.tile = {m, n},
                           .cluster = {s.cluster_m, s.cluster_n, s.cluster_k},
                           .sm90 = {.schedule = Schedule::cooperative,
@@ -205,7 +206,7 @@ GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
   return config::resolve(c);
 }
 
-std::vector<GemmConfig> config_list(const GemmConfig& requested) {
+const std::vector<GemmConfig>& config_list(const GemmConfig& requested) {
   // Programs often plan the same family for one M after another, and building the list dominates the time of a choice.
   thread_local GemmConfig last{.tile = {-1}};
   thread_local std::vector<GemmConfig> list;

@@ -25,7 +25,7 @@ GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested);
 
 /// Returns the resolved configs of the family of `requested`, each once, that agree with all it sets and for which a
 /// kernel exists. Stages, raster and the other fields that no shape sets are resolved. A request with a shape of its
-/// own is in the list too.
-std::vector<GemmConfig> config_list(const GemmConfig& requested);
+/// own is in the list too. The list is valid until this thread asks for another family.
+const std::vector<GemmConfig>& config_list(const GemmConfig& requested);
 
 }  // namespace ww::select

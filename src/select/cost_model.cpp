@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "select/overlap.hpp"
 #include "select/sm100_cost.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -63,7 +64,9 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.shared = (slowest - tensor) * block_us;
   t.reads = operand_bytes / 128 * block_us;
   // Block clocks count twice without warp specialisation, because the thread that loads also multiplies.
-  t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0)) * block_us;
+  t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
+             (config::scales_columns(c) ? k.column_clocks * c.tile.n : 0)) *
+            block_us;
   if (config::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kH200.fma_per_clock * block_us;
   const double d_kib = c.tile.m * double{1.0 * config::output_columns(c)} * bytes_of(c.operands.d) / 1024;
   const double halvings = std::log2(1.0 * config::kRowBytes / config::panel_bytes(c));
@@ -115,13 +118,17 @@ double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k)
   if (c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.uncertainty;
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split != along_k)
-    return c.tile.m > 128 ? k.uncertainty : along_k > 1 ? k.uncertainty_plain : k.uncertainty_workspace;
+    return c.tile.m > 128                    ? k.uncertainty
+           : c.tile.m == 128 && along_k == 1 ? k.uncertainty_wide_splits
+           : along_k > 1                     ? k.uncertainty_plain
+                                             : k.uncertainty_workspace;
   if (along_k > 1 && c.tile.m > 128) return k.uncertainty;
   if (!tile_is_recorded(c, swapped) || plane > 8 || along_k > 4) return k.uncertainty_plain;
   return along_k > 1 || c.sm90.tile_scheduler == TileScheduler::stream_k ? k.uncertainty_sums : 0;
 }
 
 Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);
+double least_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);
 
 }  // namespace
 
@@ -172,8 +179,16 @@ double sums_us(const GemmConfig& c, double exchanges, double splits, double unit
 Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
   if (config::is_sm100(c))
     return config::swaps(c) ? sm100_cost(exchanged(p), config::exchanged(c), sms) : sm100_cost(p, c, sms);
-  return config::swaps(c) ? cost_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
-                          : cost_of_kernel(p, c, false, sms, k);
+  Cost cost = config::swaps(c) ? cost_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
+                               : cost_of_kernel(p, c, false, sms, k);
+  if (k.overlap_us > 0 && overlap_pays(p, c, sms, cost)) cost[Term::fill_drain] -= k.overlap_us;
+  return cost;
+}
+
+double least_us(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
+  if (config::is_sm100(c) || p.m == 0 || p.n == 0 || p.batch == 0) return 0;
+  return config::swaps(c) ? least_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
+                          : least_of_kernel(p, c, false, sms, k);
 }
 
 namespace {
@@ -220,7 +235,8 @@ double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const
   const double shares = w.streams && w.even ? w.clusters / w.cluster_tiles : 1;
   const bool aligned = !w.streams || (w.even && std::fmod(w.k_blocks, shares) == 0);
   const double in_line = aligned ? 0 : std::min(1.0, (1 + w.units - std::floor(w.units)) / w.units);
-  const Rows together = shared_rows(p, c, inside, aligned ? w.splits * shares : 1, k);
+  const double splits = k.today ? 1 : w.splits;
+  const Rows together = shared_rows(p, c, inside, aligned ? splits * shares : 1, k);
   const bool clusters = config::cluster_of(c).size() > 1;
   const auto rows_of = [&](double alone, double shared, double kept) {
     const double apart = (1 - in_line) * (clusters ? 1 - kept : 0) + in_line * (1 - k.lag_shared);
@@ -245,6 +261,32 @@ double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const
   return std::max(0.0, mean(caches, cost.hbm_bytes / hbm_rate, k.memory_overlap) - sm_us);
 }
 
+/// The tiles of a launch, and what one of them, or its share of K, takes.
+struct Tiles {
+  Work work;
+  Inside inside;
+  TileCost tile;
+};
+
+Tiles tiles_of(const GemmProblem& p, const GemmConfig& c, bool swapped, int resident, const CostConstants& k) {
+  const Work w = work_of(p, c, resident);
+  const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
+  // Not always B's share: the constants are fitted this way, with rows of B past N that affect no numbers.
+  const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
+                      swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};
+  return {w, inside, tile_cost(c, std::ceil(w.k_blocks / w.cut), inside, k)};
+}
+
+int resident_of(const GemmConfig& c, int sms) {
+  const int in_cluster = config::cluster_of(c).size();
+  return resident_ctas(in_cluster, std::max(sms, in_cluster));
+}
+
+double least_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k) {
+  const Tiles all = tiles_of(p, c, swapped, resident_of(c, sms), k);
+  return k.launch_us - k.overlap_us + all.work.busiest * all.tile.total();
+}
+
 /// The terms at the clock of the constants but for power, and the energy of an SM at the full clock, as the time that
 /// it lasts at the power limit.
 struct AtClock {
@@ -257,13 +299,8 @@ AtClock cost_at_clock(const GemmProblem& p, const GemmConfig& c, bool swapped, i
   cost[Term::fill_drain] = k.launch_us;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return {cost, 0};
   const int in_cluster = config::cluster_of(c).size();
-  cost.resident = resident_ctas(in_cluster, std::max(sms, in_cluster));
-  const Work w = work_of(p, c, cost.resident);
-  const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
-  // Not always B's share: the constants are fitted this way, with rows of B past N that affect no numbers.
-  const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
-                      swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};
-  const TileCost tile = tile_cost(c, std::ceil(w.k_blocks / w.cut), inside, k);
+  cost.resident = resident_of(c, sms);
+  const auto [w, inside, tile] = tiles_of(p, c, swapped, cost.resident, k);
   cost.waves = static_cast<int>(std::ceil(w.units));
 
   const double share = w.exact * w.cut / sms;  // units of an SM if all SMs had equally many and no tile had an edge
@@ -283,10 +320,13 @@ AtClock cost_at_clock(const GemmProblem& p, const GemmConfig& c, bool swapped, i
   cost[Term::memory] = memory_us(p, c, w, inside, w.busiest * tile.total(), k, cost);
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
+  const bool waits = c.cluster.k > 1 || c.sm90.tile_scheduler == TileScheduler::dynamic || !config::has_roles(c);
+  if (in_cluster > 1 && k.today && !waits) cost[Term::fill_drain] -= k.leave_us;
   if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (w.busiest - 1) * k.single_us;
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
-  const double products = tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
+  // Products of 16-bit operands draw nothing beside their reads, by the fit.
+  const double products = is_fp8(c.operands.a) ? tile.tensor * k.power_fp8 : 0;
   return {cost, w.tiles * w.cut / sms * (products + tile.reads * k.power_read)};
 }
 

@@ -51,40 +51,41 @@ struct Cost {
 /// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
 /// (tests/select/fit_cost_model.cpp). The others are hardware facts or were measured separately.
 struct CostConstants {
-  double launch_us = 2.842;     // a kernel in a graph: until its first load has arrived, and after its last store
-  double block_clocks = 5.267;  // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 60.6;   // of each k-block with block scales: loading them, and waiting for partial sums
-  double shared_bytes_per_clock = 180.4;  // operands read by wgmma and written by TMA
-  double load_bytes_per_clock = 88.47;    // into one SM by the loads that its CTA issues
-  double fill_bytes_per_clock = 14.53;    // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 2535;              // from the release of a stage to the arrival of its next k-block
+  double launch_us = 2.792;      // a kernel in a graph: until its first load has arrived, and after its last store
+  double block_clocks = 14.68;   // of each k-block: wait, fence, issue, wait
+  double scale_clocks = 58.81;   // of each k-block with block scales: loading them, and waiting for partial sums
+  double column_clocks = 1.358;  // of each k-block and column of the tile, where each row of B has a scale of its own
+  double shared_bytes_per_clock = 189.4;  // operands read by wgmma and written by TMA
+  double load_bytes_per_clock = 90.35;    // into one SM by the loads that its CTA issues
+  double fill_bytes_per_clock = 14.81;    // of rows outside A, which TMA fills with zeros
+  double ring_clocks = 2482;              // from the release of a stage to the arrival of its next k-block
   double l2_bytes_per_us = kH200.l2_bytes_per_us;
   double hbm_bytes_per_us = kH200.hbm_bytes_per_us;
   double hbm_latency_us = kH200.hbm_latency_us;
-  double l2_overlap = 1.904;  // the times of SMs and of L2 add with this exponent: 1 adds them, a large one takes the
+  double l2_overlap = 2.219;  // the times of SMs and of L2 add with this exponent: 1 adds them, a large one takes the
                               // maximum
-  double memory_overlap = 6.684;  // the same of both together and HBM
-  double small_shared = 0.6745;  // share of the reads of the smaller operand that neighbouring clusters have in common;
+  double memory_overlap = 3.948;  // the same of both together and HBM
+  double small_shared = 0.6353;  // share of the reads of the smaller operand that neighbouring clusters have in common;
                                  // CTAs without a cluster share all of them
-  double large_shared = 0.2714;  // the same of the larger operand, which comes from HBM
-  double lag_shared = 0.2672;    // share of reads between neighbours that remains where K is cut unevenly
-  double tile_clocks = 131.7;    // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 43.81;  // of the epilogue, for each KiB of D
-  double narrow_panels = 0.1727;  // relative increase of store time for each halving of D's panels below 128 bytes
-  double promotion_exposed_one = 1.437;     // exposed share of promotion's FMA clocks with one partial accumulator
-  double promotion_exposed_blocks = 0.627;  // with one partial accumulator, which two MMA_M blocks use in turn
-  double promotion_exposed_two = 0.5747;    // with two, or pingpong
-  double promotion_exposed_three = 0.2756;  // with three consumer warpgroups
-  double power_fp8 = 0.5552;    // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
-  double power_16 = 0;          // the same for 16-bit operands
-  double power_read = 3.554;    // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
-  double power_share = 0.2957;  // time grows with dynamic power to this exponent, because voltage falls with the clock
-  double exchange_us = 1.411;   // stream-K, split-K: a flag in global memory, and the round trips to the data
-                                // that it guards
-  double stream_share = 0.06586;         // relative to all tiles of stream-K, whose CTAs are at different K
-  double cluster_exchange_us = 0.07222;  // split-K in a cluster: barriers of the cluster, for every tile
-  double dsmem_bytes_per_clock = 29.55;  // of partial tiles inside a cluster
-  double cluster_us = 0.6231;            // of a launch with clusters of two; grows with log2 of the size
+  double large_shared = 0.2494;  // the same of the larger operand, which comes from HBM
+  double lag_shared = 0.03676;   // share of reads between neighbours that remains where K is cut unevenly
+  double tile_clocks = 3.501;    // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 41.63;  // of the epilogue, for each KiB of D
+  double narrow_panels = 0.1815;  // relative increase of store time for each halving of D's panels below 128 bytes
+  double promotion_exposed_one = 0.8975;     // exposed share of promotion's FMA clocks with one partial accumulator
+  double promotion_exposed_blocks = 0.3624;  // with one partial accumulator, which two MMA_M blocks use in turn
+  double promotion_exposed_two = 0.3312;     // with two, or pingpong
+  double promotion_exposed_three = 0.1202;   // with three consumer warpgroups
+  double power_fp8 = 1.033;      // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
+  double power_read = 3.908;     // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
+  double power_share = 0.282;    // time grows with dynamic power to this exponent, because voltage falls with the clock
+  double exchange_us = 1.264;    // stream-K, split-K: a flag in global memory, and the round trips to the data
+                                 // that it guards
+  double stream_share = 0.1233;  // relative to all tiles of stream-K, whose CTAs are at different K
+  double cluster_exchange_us = 0.1364;   // split-K in a cluster: barriers of the cluster, for every tile
+  double dsmem_bytes_per_clock = 33.35;  // of partial tiles inside a cluster
+  double overlap_us = 0.511;             // less for a launch that overlaps its predecessor (overlap.hpp)
+  double cluster_us = 0.586;             // of a launch with clusters of two; grows with log2 of the size
 
   double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
@@ -95,17 +96,24 @@ struct CostConstants {
   double work_tile_us = 0.3;  // dynamic scheduler: the first draw from the work-tile counter; later ones
                               // are hidden by MMAs
   double sharing_ctas = kH200.sharing_ctas;
+  double leave_us = 0.4;            // a barrier at the end of clusters that sum or draw tiles; measured 0.33 to 0.54
+  bool today = true;                // before 2026-11-28 all clusters had it, and neighbours had the splits of one tile
   double uncertainty_plain = 0.08;  // tiles and clusters without a recorded time, under a scheduler that has some
   double uncertainty_sums = 0.03;  // stream-K, and split-K in a cluster: measured up to 15 % longer than modelled where
                                    // they were close to the best
-  double uncertainty_workspace = 0.045;  // split-K through workspace alone, tiles of up to 128 rows: times differ from
-                                         // the model by 7 %
+  double uncertainty_workspace = 0.045;  // split-K through workspace alone, tiles of 64 rows: times differ from the
+                                         // model by 7 %
+  double uncertainty_wide_splits = 0.1;  // the same of 128 rows, which take longer than modelled by so much
   double uncertainty = 0.30;             // schedules and schedulers without a recorded time
 };
 
 /// Returns the modelled cost. `config` is resolved and without fault. `sms` are those of the device, or the limit of
 /// the launch.
 Cost cost_of(const GemmProblem& problem, const GemmConfig& config, int sms, const CostConstants& constants = {});
+
+/// Returns a time that cost_of() exceeds, without most of its work: that of the busiest CTA's tiles, if memory and the
+/// power limit add nothing. The order of tiles plays no part in it.
+double least_us(const GemmProblem& problem, const GemmConfig& config, int sms, const CostConstants& constants = {});
 
 /// Returns how many CTAs, in clusters of `cluster`, `sms` SMs hold at once: the share that a device with these rates
 /// holds, or an H200 where that is unknown.

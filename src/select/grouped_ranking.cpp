@@ -9,6 +9,7 @@
 #include "select/fault_text.hpp"
 #include "select/grouped_configs.hpp"
 #include "select/grouped_list.hpp"
+#include "select/raster.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/sizes.hpp"
 
@@ -42,7 +43,8 @@ Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
   const std::vector<LikelySizes> sizes =
       request.sizes.empty() ? assumed_sizes(problem) : std::vector<LikelySizes>{{1, request.sizes}};
   const GemmConfig requested = of_problem(problem, request.config);
-  for (const GemmConfig& config : grouped_list(requested, problem.encoding, problem.n)) {
+  for (GemmConfig config : grouped_list(requested, problem.encoding, problem.n)) {
+    if (requested.raster == Raster{} && !config::is_ragged(config)) config.raster = raster_for(problem, config);
     const std::string reason = objection(problem, config, request);
     if (!reason.empty()) exclude(ranking.exclusions, reason, config);
     else ranking.candidates.push_back({config, cost_of(problem, sizes, config, request.sms)});

@@ -3,12 +3,14 @@
 #include "select/ranking.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
 #include "select/fault_text.hpp"
+#include "select/raster.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -61,6 +63,12 @@ bool names_matrix(const EpilogueTree& tree) {
   return tree.has(EpilogueOp::c) || tree.has(EpilogueOp::auxiliary) || tree.has(EpilogueOp::store);
 }
 
+/// Returns `config` with the order of tiles that suits this problem, unless the caller gives one.
+GemmConfig in_order(const GemmProblem& problem, GemmConfig config, const GemmConfig& requested, int sms) {
+  if (requested.arch == Arch::sm90 && requested.raster == Raster{}) config.raster = raster_for(problem, config, sms);
+  return config;
+}
+
 GemmProblem with_nominal_rows(GemmProblem p) {
   p.m = kInvariantRows;
   return p;
@@ -99,10 +107,11 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
   const GemmConfig requested = of_problem(problem, request.config);
   const bool fixed = request.batch_invariant && config::reduces(problem.epilogue);
   const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
-  for (const GemmConfig& config : config_list(requested)) {
+  const int sms = fixed ? rates_of(requested.arch).sms : request.sms;
+  for (const GemmConfig& listed : config_list(requested)) {
+    const GemmConfig config = in_order(timed, listed, requested, sms);
     const std::string reason = objection(problem, config, request);
-    if (reason.empty())
-      ranking.candidates.push_back({config, cost_of(timed, config, fixed ? rates_of(config.arch).sms : request.sms)});
+    if (reason.empty()) ranking.candidates.push_back({config, cost_of(timed, config, sms)});
     else exclude(ranking.exclusions, reason, config);
   }
   for (const GemmConfig& shape : config_shapes(requested.arch)) {
@@ -125,15 +134,16 @@ GemmConfig choose(const GemmProblem& problem, const Request& request) {
     const GemmConfig config = choose_default(timed, requested, sms);
     if (!config::fault_of(config)) return config;
   }
-  const GemmConfig* best = nullptr;
+  std::optional<GemmConfig> best;
   double least = 0;
-  const std::vector<GemmConfig> list = config_list(requested);
-  for (const GemmConfig& config : list) {
+  for (const GemmConfig& listed : config_list(requested)) {
+    if (best && least_us(timed, listed, sms) >= least) continue;
+    const GemmConfig config = in_order(timed, listed, requested, sms);
     if (!objection(problem, config, request).empty()) continue;
     const double us = cost_of(timed, config, sms).total();
-    if (best == nullptr || us < least) best = &config, least = us;
+    if (!best || us < least) best = config, least = us;
   }
-  return best != nullptr ? *best : complete({}, requested);
+  return best ? *best : complete({}, requested);
 }
 
 }  // namespace ww::select

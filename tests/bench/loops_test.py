@@ -158,6 +158,17 @@ class Choice(unittest.TestCase):
         self.assertIn("mean 1.100, worst 1.100, of 1 0 % within 3 %, 1 more", dense_choice.class_means([result])[2])
         self.assertEqual(dense_choice.losses({**result, "chosen": "arch=sm90,w"}), {}, "it did not run")
 
+    def test_orders_are_those_of_the_kernels_and_each_comes_once(self):
+        import launch_order
+        config = "arch=sm90,tile=128x64x64,cluster=1x1,raster=16,band=m,swap_ab="
+        self.assertEqual(launch_order.grid_of(config + "on", 200, 300), (3, 4))
+        self.assertEqual(launch_order.grid_of(config + "off", 200, 300), (2, 5))
+        self.assertEqual(launch_order.order((3, 2), 2, "m"), [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)])
+        self.assertEqual(launch_order.order((2, 3), 2, "n"), [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2)])
+        found = [launch_order.fields_of(other) for other in launch_order.orders_of(config + "off", 200, 130)]
+        self.assertEqual([(f["raster"], f["band"]) for f in found],
+                         [("1", "m"), ("2", "m"), ("2", "n")])  # of 2 x 3 tiles; 1n is 2m, 3n is 1m
+
 
 @unittest.skipUnless(torch, "no torch")
 class Humming(unittest.TestCase):

@@ -488,35 +488,33 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
       if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return std::string("overlaps");
     return std::string("waits");
   };
-  const auto dense = [&](std::int64_t m, std::int64_t k, Pdl pdl) {
+  const auto dense = [&](std::int64_t n, Pdl pdl) {
     driver_->params_bytes = sizeof(kernel::GemmParams);
-    const GemmProblem problem{.m = m, .n = 128, .k = k, .a = bf16, .b = bf16};
+    const GemmProblem problem{.m = 64, .n = n, .k = 8192, .a = bf16, .b = bf16};
     return overlapped(plan_gemm(device, problem, {.config = {.tile = {64, 64}, .cluster = {1}}, .pdl = pdl}),
                       GemmOperands{});
   };
-  EXPECT_EQ(dense(64, 8192, Pdl::automatic), "overlaps");
-  EXPECT_EQ(dense(64, 8192, Pdl::off), "waits");
-  EXPECT_EQ(dense(65, 8192, Pdl::automatic), "waits");
-  EXPECT_EQ(dense(64, 8200, Pdl::automatic), "waits");
-  EXPECT_EQ(dense(65, 8200, Pdl::on), "overlaps");
+  EXPECT_EQ(dense(128, Pdl::automatic), "overlaps");
+  EXPECT_EQ(dense(128, Pdl::off), "waits");
+  EXPECT_EQ(dense(32768, Pdl::automatic), "waits") << "longer than 60 us";
+  EXPECT_EQ(dense(32768, Pdl::on), "overlaps");
 
-  const auto grouped = [&](std::int64_t groups, const GemmConfig& config, Pdl pdl) {
+  const auto grouped = [&](std::int64_t groups, std::int64_t k, const GemmConfig& config, Pdl pdl) {
     driver_->params_bytes = sizeof(config::GroupedArguments);
-    const GroupedProblem problem{.groups = groups, .rows = 256, .n = 128, .k = 128, .a = bf16, .b = bf16};
+    const GroupedProblem problem{.groups = groups, .rows = 256, .n = 128, .k = k, .a = bf16, .b = bf16};
     GroupedOperands operands;
     operands.sizes = static_cast<const std::int32_t*>(memory);
     return overlapped(plan_grouped(device, problem, {.config = config, .pdl = pdl}), operands);
   };
   const GemmConfig wide{.tile = {64, 128}, .row_groups = {.variant = GroupedVariant::ragged}};
   const int sms = device.info().sms;  // a tile of `wide` for each group
-  EXPECT_EQ(grouped(sms - 1, wide, Pdl::automatic), "waits");
-  EXPECT_EQ(grouped(sms, wide, Pdl::automatic), "overlaps");
-  EXPECT_EQ(grouped(sms, wide, Pdl::off), "waits");
-  EXPECT_EQ(grouped(2, {.sm90 = {.occupancy = 2}, .row_groups = {.variant = GroupedVariant::ragged}}, Pdl::automatic),
-            "waits");
-  EXPECT_EQ(grouped(sms, {.sm90 = {.occupancy = 2}, .row_groups = {.variant = GroupedVariant::ragged}}, Pdl::automatic),
-            "overlaps");
-  EXPECT_EQ(grouped(sms, {.row_groups = {.variant = GroupedVariant::contiguous}}, Pdl::automatic), "waits");
+  EXPECT_EQ(grouped(sms, 8192, wide, Pdl::automatic), "overlaps");
+  EXPECT_EQ(grouped(sms, 8192, wide, Pdl::off), "waits");
+  EXPECT_EQ(grouped(2, 128, wide, Pdl::automatic), "overlaps");
+  EXPECT_EQ(grouped(2, 65536, wide, Pdl::automatic), "waits") << "longer than 60 us";
+  const GemmConfig contiguous{.tile = {128, 128}, .row_groups = {.variant = GroupedVariant::contiguous}};
+  EXPECT_EQ(grouped(sms, 128, contiguous, Pdl::automatic), "overlaps");
+  EXPECT_EQ(grouped(2, 128, contiguous, Pdl::automatic), "waits") << "few tiles";
 }
 
 TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {

@@ -46,7 +46,7 @@ TEST(ConfigList, IsFiniteDistinctAndWithoutFault) {
   for (const Family& wanted : kFamilies) {
     const std::vector<GemmConfig> list = config_list(config_of(wanted));
     EXPECT_GT(list.size(), 100u);
-    EXPECT_LT(list.size(), 1300u);
+    EXPECT_LT(list.size(), 1700u);
     std::set<std::string> texts;
     for (const GemmConfig& c : list) {
       EXPECT_FALSE(config::fault_of(c)) << to_text(c);
@@ -134,7 +134,8 @@ TEST(ConfigList, KeepsEveryFieldThatIsSet) {
                   kept(asked.raster.width, c.raster.width) &&
                   kept(asked.sm90.consumer_warpgroups, c.sm90.consumer_warpgroups))
           << text << " became " << to_text(c);
-      EXPECT_EQ(c.raster.band, asked.raster.band) << text;
+      const bool open = asked.raster.band == RasterBand::automatic;
+      EXPECT_EQ(c.raster.band, open ? RasterBand::along_m : asked.raster.band) << text;
       if (asked.sm90.schedule != Schedule::automatic) {
         EXPECT_EQ(c.sm90.schedule, asked.sm90.schedule) << to_text(c);
       }

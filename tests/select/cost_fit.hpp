@@ -24,6 +24,7 @@ inline constexpr Fitted kFitted[] = {
     {"launch_us", &CostConstants::launch_us, 1, 6},
     {"block_clocks", &CostConstants::block_clocks, 0, 300},
     {"scale_clocks", &CostConstants::scale_clocks, 0, 300},
+    {"column_clocks", &CostConstants::column_clocks, 0, 10},
     {"shared_bytes_per_clock", &CostConstants::shared_bytes_per_clock, 64, 300},
     {"load_bytes_per_clock", &CostConstants::load_bytes_per_clock, 32, 200},
     {"fill_bytes_per_clock", &CostConstants::fill_bytes_per_clock, 4, 100},
@@ -44,21 +45,28 @@ inline constexpr Fitted kFitted[] = {
     {"promotion_exposed_two", &CostConstants::promotion_exposed_two, 0, 2},
     {"promotion_exposed_three", &CostConstants::promotion_exposed_three, 0, 2},
     {"power_fp8", &CostConstants::power_fp8, 0, 4},
-    {"power_16", &CostConstants::power_16, 0, 4},
     {"power_read", &CostConstants::power_read, 0, 8},
     {"power_share", &CostConstants::power_share, 0.1, 1},
     {"exchange_us", &CostConstants::exchange_us, 0, 10},
     {"stream_share", &CostConstants::stream_share, 0, 1},
     {"cluster_exchange_us", &CostConstants::cluster_exchange_us, 0, 5},
     {"dsmem_bytes_per_clock", &CostConstants::dsmem_bytes_per_clock, 4, 128},
+    {"overlap_us", &CostConstants::overlap_us, 0, 1},
     {"cluster_us", &CostConstants::cluster_us, 0, 2},
 };
 inline constexpr int kRecordedSms = 132;
 
 using Cases = std::vector<RecordedCase>;
 
-inline double modelled_us(const GemmProblem& p, const GemmConfig& c, const CostConstants& k) {
-  const Cost cost = select::cost_of(p, c, kRecordedSms, k);
+/// Returns the modelled cost of `c`, launched as the recorded times of `one` were.
+inline Cost cost_of(const RecordedCase& one, const GemmConfig& c, CostConstants k) {
+  if (!one.overlaps) k.overlap_us = 0;
+  k.today = one.today;
+  return select::cost_of(one.problem, c, kRecordedSms, k);
+}
+
+inline double modelled_us(const RecordedCase& one, const GemmConfig& c, const CostConstants& k) {
+  const Cost cost = cost_of(one, c, k);
   return cost.total() - cost[select::Term::uncertainty];  // recorded times have no uncertainty
 }
 
@@ -69,7 +77,7 @@ inline double error_of(const Cases& cases, const CostConstants& k) {
   for (const RecordedCase& one : cases)
     for (const RecordedTime& r : one.times) {
       const double weight = std::pow(one.best() / r.us, 2);
-      sum += weight * std::pow(std::log(modelled_us(one.problem, r.config, k) / r.us), 2);
+      sum += weight * std::pow(std::log(modelled_us(one, r.config, k) / r.us), 2);
       weights += weight;
     }
   return std::sqrt(sum / weights);
@@ -78,8 +86,7 @@ inline double error_of(const Cases& cases, const CostConstants& k) {
 /// Returns the config that a choice among those that ran takes, uncertainty penalties included.
 inline const RecordedTime& taken(const RecordedCase& one, const CostConstants& k) {
   return *std::min_element(one.times.begin(), one.times.end(), [&](const RecordedTime& a, const RecordedTime& b) {
-    return select::cost_of(one.problem, a.config, kRecordedSms, k).total() <
-           select::cost_of(one.problem, b.config, kRecordedSms, k).total();
+    return cost_of(one, a.config, k).total() < cost_of(one, b.config, k).total();
   });
 }
 
@@ -111,18 +118,19 @@ inline Cases half_of(const Cases& cases, std::size_t first) {
 }
 
 /// Returns the objective of a fit. The error alone does not suffice: two configs of similar times decide a choice, and
-/// the error does not see which of them is modelled as the faster. Choices weigh three times as much,
-/// and so do cases whose configs ran alone, because they are few. A choice counts as if it were random among configs
-/// within a few percent of the least modelled time, so that the objective has no steps and a tiny lead gains nothing.
+/// the error does not see which of them is modelled as the faster. Choices weigh six times as much. Cases whose configs
+/// ran alone count ten times: they are few, and a prefill runs such products for seconds. A choice counts as if it were
+/// random among configs within a few percent of the least modelled time, so that the objective has no steps and a tiny
+/// lead gains nothing.
 inline double objective_of(const Cases& cases, const CostConstants& k) {
   constexpr double kHair = 0.02, kChoices = 6;
   double sum = 0, weights = 0, loss = 0, count = 0;
   std::vector<double> logs;
   for (const RecordedCase& one : cases) {
-    const double repeats = one.alone ? 3 : 1;
+    const double repeats = one.alone ? 10 : 1;
     logs.clear();
     for (const RecordedTime& r : one.times) {
-      const Cost cost = select::cost_of(one.problem, r.config, kRecordedSms, k);
+      const Cost cost = cost_of(one, r.config, k);
       const double weight = repeats * std::pow(one.best() / r.us, 2), total = cost.total();
       sum += weight * std::pow(std::log((total - cost[select::Term::uncertainty]) / r.us), 2);
       weights += weight;

@@ -22,7 +22,7 @@ void print(const Cases& cases, const CostConstants& k, bool all) {
     fmt::print("{} {} x {} x {}: {:.3f} of the best, {}\n", choice.us <= 1.1 * one.best() ? " " : "*", one.problem.m,
                one.problem.n, one.problem.k, choice.us / one.best(), to_text(choice.config));
     for (const RecordedTime& r : one.times) {
-      const double modelled = modelled_us(one.problem, r.config, k);
+      const double modelled = modelled_us(one, r.config, k);
       if (all) fmt::print("    {:>9.1f} {:>9.1f} {:>6.3f}  {}\n", r.us, modelled, modelled / r.us, to_text(r.config));
     }
   }

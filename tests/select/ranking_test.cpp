@@ -36,6 +36,21 @@ TEST(Choose, SuitsTheProblem) {
   EXPECT_FALSE(is_batch_invariant(choose(problem(256, 256, 65536), {}))) << "few tiles, long K";
 }
 
+/// A choice skips configs by a bound; the ranking does not.
+TEST(Choose, TakesTheFirstOfTheRanking) {
+  std::mt19937_64 random(20261128);
+  const auto upto = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % most); };
+  for (int i = 0; i < 24; ++i) {
+    const bool wide = random() % 2;
+    GemmProblem p = problem(upto(random() % 2 ? 100 : 3000), 8 * upto(1500), 64 * upto(120),
+                            wide           ? Scale::none
+                            : random() % 2 ? Scale::tensor
+                                           : Scale::block_1x128_128x128);
+    if (wide) p.a = p.b = bf16;
+    EXPECT_EQ(choose(p, {}), rank(p, {}).candidates.front().config) << p.m << " x " << p.n << " x " << p.k;
+  }
+}
+
 TEST(Choose, TakesSwapAbForFewRowsOnly) {
   for (const Scale scale : {Scale::tensor, Scale::block_1x128_128x128}) {
     for (const std::int64_t m : {1, 8, 16}) {

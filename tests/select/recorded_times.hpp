@@ -24,6 +24,9 @@ struct RecordedCase {
   GemmProblem problem;
   std::vector<RecordedTime> times;
   bool alone = false;  // each had the GPU to itself for a second or longer
+  // Launches overlapped where src/select/overlap.cpp has them do so; in older results hardly any did.
+  bool overlaps = false;
+  bool today = false;  // of kernels since 2026-11-28 (CostConstants::today)
   double best() const { return times.front().us; }
 };
 
@@ -38,7 +41,11 @@ inline bool read_cases(const std::string& path, std::vector<RecordedCase>& cases
   if (!result.is_object() || !result.contains("cases")) return false;
   for (const auto& one : result["cases"]) {
     if (one.value("op", "dense") != "dense" || !one.contains("contenders")) continue;
-    RecordedCase recorded{{.m = one["m"], .n = one["n"], .k = one["k"]}, {}, one.value("alone", false)};
+    RecordedCase recorded{{.m = one["m"], .n = one["n"], .k = one["k"]},
+                          {},
+                          one.value("alone", false),
+                          result.value("overlaps_by_rule", false),
+                          result.value("kernels_since", "") == "2026-11-28"};
     const GemmProblem& p = recorded.problem;
     if (!recorded.alone &&
         2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) >= kAlone)

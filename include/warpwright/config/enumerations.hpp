@@ -93,9 +93,13 @@ WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
           {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k", "longest-k", "clc"}};
 }
 
-/// The narrow direction of a band of tiles. along_m: `raster` tiles along M, traversed along N; along_n: the reverse.
-enum class RasterBand : u8 { along_m, along_n };
-WW_HOST_DEVICE constexpr EnumNames names_of(RasterBand) { return {"RasterBand", {"m", "n"}}; }
+/// The narrow direction of a band of tiles: `raster` tiles along it run fastest, then the other extent.
+enum class RasterBand : u8 {
+  automatic,  // along_m, unless a choice for one problem decides (select/raster.hpp)
+  along_m,
+  along_n,
+};
+WW_HOST_DEVICE constexpr EnumNames names_of(RasterBand) { return {"RasterBand", {"auto", "m", "n"}}; }
 
 /// The division of loading and multiplying between warps.
 enum class Schedule : u8 {

@@ -38,8 +38,8 @@ struct Cluster {
 
 /// The order of cluster tiles: bands that are `width` of them wide.
 struct Raster {
-  int width = 0;                          // cluster tiles across a band (swizzle width)
-  RasterBand band = RasterBand::along_m;  // M runs fastest inside a band, then N; or the reverse
+  int width = 0;  // cluster tiles across a band (swizzle width)
+  RasterBand band = RasterBand::automatic;
   bool operator==(const Raster&) const = default;
 };
 

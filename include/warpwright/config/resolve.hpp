@@ -12,6 +12,14 @@ namespace ww::config {
 inline constexpr int kBandExtent = 2048;
 inline constexpr int kMostTilesOfBand = 16;
 
+/// Returns the width of bands, whose direction `c` states, in cluster tiles. A wave of tiles reads the fewest rows of A
+/// and B where it is about as long as wide.
+WW_HOST_DEVICE constexpr int band_width(const GemmConfig& c) {
+  const bool along_m = c.raster.band == RasterBand::along_m;
+  const int ctas = max(1, along_m ? c.cluster.m : c.cluster.n), extent = max(1, along_m ? c.tile.m : c.tile.n);
+  return max(1, min(kMostTilesOfBand, kBandExtent / extent) / ctas);
+}
+
 /// Fills the fields of the schedule that every kernel resolves alike, once it has its consumer warpgroups.
 WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
   if (s.schedule == Schedule::automatic) s.schedule = Schedule::cooperative;
@@ -53,12 +61,8 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
               ? c.sm90.split
               : 1;
   }
-  if (c.raster.width == 0) {
-    // A wave of tiles reads the fewest rows of A and B where it is about as long as wide.
-    const bool along_m = c.raster.band == RasterBand::along_m;
-    const int ctas = max(1, along_m ? c.cluster.m : c.cluster.n), extent = max(1, along_m ? c.tile.m : c.tile.n);
-    c.raster.width = max(1, min(kMostTilesOfBand, kBandExtent / extent) / ctas);
-  }
+  if (c.raster.band == RasterBand::automatic) c.raster.band = RasterBand::along_m;
+  if (c.raster.width == 0) c.raster.width = band_width(c);
   // Promotion takes an accumulator for every k-block, so that more of them hide the latency of reading one.
   if (is_sm100(c) && c.sm100.accumulators == 0) c.sm100.accumulators = min(promoted ? 4 : 2, most_accumulators(c));
   if (promoted && c.sm90.partial_accumulators == 0 && warpgroups_of_tile(c) > 0)
@@ -85,6 +89,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   if (c.cluster.m == 0) c.cluster.m = 1;
   if (c.cluster.n == 0) c.cluster.n = 1;
   if (c.raster.width == 0) c.raster.width = 1;
+  if (c.raster.band == RasterBand::automatic) c.raster.band = RasterBand::along_m;
   if (splits) {
     if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
     if (c.cluster.k == 0) c.cluster.k = c.sm90.split;

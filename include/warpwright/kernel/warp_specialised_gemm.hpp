@@ -40,6 +40,9 @@ struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
   static constexpr config::SharedPlan kShared = Mainloop::kShared;
   static constexpr int kBarriers = kShared.barriers;
   static constexpr auto kRegisters = config::registers_of(kConfig);
+  // Sums of a split K go from CTA to CTA, and so do tiles from a counter.
+  static constexpr bool kPeersReachRingAlone =
+      !config::sums_in_cluster(kConfig) && kConfig.sm90.tile_scheduler != TileScheduler::dynamic;
 
   WW_DEVICE static void initialize(const Params& params, arch::SharedAddress shared) {
     Mainloop::initialize(shared + kBarriers);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Split-K: the K of every tile is split equally, in a static order. The CTAs along K of a cluster divide one split
 // between them; splits of different clusters are reduced through the workspace.
-//   order: tile by tile, the last split first. Split 0 waits for the others, which all come before it and never wait.
-//   So no cluster waits for itself, and no two for each other.
+//   order: the last split of every tile, then the last but one. Split 0 waits for the others, which all come before it
+//   and never wait. So no cluster waits for itself, and no two for each other.
+// Clusters that follow one another are at the same K then, so that L2 delivers rows that they share once.
 #pragma once
 
 #include "warpwright/scheduler/tile.hpp"
@@ -17,8 +18,9 @@ template <pipeline::ClusterShape kCluster> class SplitK {
       : params_(params), k_blocks_(k_blocks), next_(CtaPosition::cluster()) {}
 
   WW_DEVICE bool next(Tile& tile) {
-    if (next_ >= params_.grid.tiles() * params_.splits) return false;
-    const int index = next_ / params_.splits, split = params_.splits - 1 - next_ % params_.splits;
+    const int tiles = static_cast<int>(params_.grid.tiles());
+    if (next_ >= i64{tiles} * params_.splits) return false;
+    const int index = next_ % tiles, split = params_.splits - 1 - next_ / tiles;
     tile = CtaPosition::tile(index, split_of({0, k_blocks_}, split, params_.splits));
     next_ += CtaPosition::clusters();
     return true;
