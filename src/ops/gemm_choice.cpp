@@ -20,7 +20,8 @@ select::Request request_of(const GemmOptions& options, const LaunchTarget& place
           .sms = options.sms > 0 ? min(options.sms, place.sms) : place.sms,
           .emulated = place.emulated,
           .batch_invariant = options.batch_invariant,
-          .workspace_limit = options.workspace_limit};
+          .workspace_limit = options.workspace_limit,
+          .pdl = options.pdl};
 }
 
 /// Refuses options that contradict batch_invariant.

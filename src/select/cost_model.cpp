@@ -235,7 +235,7 @@ double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const
   const double shares = w.streams && w.even ? w.clusters / w.cluster_tiles : 1;
   const bool aligned = !w.streams || (w.even && std::fmod(w.k_blocks, shares) == 0);
   const double in_line = aligned ? 0 : std::min(1.0, (1 + w.units - std::floor(w.units)) / w.units);
-  const double splits = k.today ? 1 : w.splits;
+  const double splits = k.older_kernels ? w.splits : 1;
   const Rows together = shared_rows(p, c, inside, aligned ? splits * shares : 1, k);
   const bool clusters = config::cluster_of(c).size() > 1;
   const auto rows_of = [&](double alone, double shared, double kept) {
@@ -321,7 +321,7 @@ AtClock cost_at_clock(const GemmProblem& p, const GemmConfig& c, bool swapped, i
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
   const bool waits = c.cluster.k > 1 || c.sm90.tile_scheduler == TileScheduler::dynamic || !config::has_roles(c);
-  if (in_cluster > 1 && k.today && !waits) cost[Term::fill_drain] -= k.leave_us;
+  if (in_cluster > 1 && !k.older_kernels && !waits) cost[Term::fill_drain] -= k.leave_us;
   if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (w.busiest - 1) * k.single_us;
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
@@ -368,7 +368,7 @@ const char* meaning_of(Term term) {
                                              "SMs that clusters of this size leave idle",
                                              "SMs without a tile while others have one",
                                              "L2 and HBM traffic that is not hidden",
-                                             "launch, first loads and last stores",
+                                             "launch, first loads and last stores, less where launches overlap",
                                              "partial tiles handed from CTA to CTA",
                                              "a kind of config that no recorded measurement covers"};
   return kMeanings[static_cast<int>(term)];

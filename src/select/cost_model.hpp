@@ -96,8 +96,10 @@ struct CostConstants {
   double work_tile_us = 0.3;  // dynamic scheduler: the first draw from the work-tile counter; later ones
                               // are hidden by MMAs
   double sharing_ctas = kH200.sharing_ctas;
-  double leave_us = 0.4;            // a barrier at the end of clusters that sum or draw tiles; measured 0.33 to 0.54
-  bool today = true;                // before 2026-11-28 all clusters had it, and neighbours had the splits of one tile
+  double leave_us = 0.4;  // a barrier at the end of clusters that sum or draw tiles; measured 0.34 to 0.54
+  // Kernels of results before 2026-11-28: every cluster ended with that barrier, and consecutive clusters had the
+  // splits of one tile instead of one split of consecutive tiles.
+  bool older_kernels = false;
   double uncertainty_plain = 0.08;  // tiles and clusters without a recorded time, under a scheduler that has some
   double uncertainty_sums = 0.03;  // stream-K, and split-K in a cluster: measured up to 15 % longer than modelled where
                                    // they were close to the best

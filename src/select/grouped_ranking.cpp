@@ -44,7 +44,8 @@ Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
       request.sizes.empty() ? assumed_sizes(problem) : std::vector<LikelySizes>{{1, request.sizes}};
   const GemmConfig requested = of_problem(problem, request.config);
   for (GemmConfig config : grouped_list(requested, problem.encoding, problem.n)) {
-    if (requested.raster == Raster{} && !config::is_ragged(config)) config.raster = raster_for(problem, config);
+    if (requested.arch == Arch::sm90 && requested.raster.width == 0 && !config::is_ragged(config))
+      config.raster = raster_for(problem, config);
     const std::string reason = objection(problem, config, request);
     if (!reason.empty()) exclude(ranking.exclusions, reason, config);
     else ranking.candidates.push_back({config, cost_of(problem, sizes, config, request.sms)});

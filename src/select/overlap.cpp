@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWideTile = 128;      // rows on the M side from which a tile reads little for its products
 constexpr double kManyTiles = 1.5;  // for each SM: their order hardly matters
-constexpr double kMostSms = 0.8;    // share of SMs with a CTA from which no corner is left
+constexpr double kMostSms = 0.8;    // share of SMs with a CTA; fewer CTAs are spread unevenly when launches overlap
 constexpr double kAllSms = 0.95;
 constexpr double kMemoryIsMinor = 0.2;  // share of HBM in the modelled time, of tiles that share rows with neighbours
 constexpr double kMemoryIsHalf = 0.42;  // the same of tiles that do not
@@ -46,6 +46,7 @@ bool overlap_pays(const GemmProblem& given, const GemmConfig& chosen, int sms, c
 }
 
 bool overlap_pays(const GemmProblem& p, const GemmConfig& c, int sms) {
+  if (config::is_sm100(c)) return overlap_pays(p, c, sms, {});
   CostConstants without;
   without.overlap_us = 0;
   return overlap_pays(p, c, sms, cost_of(p, c, sms, without));

@@ -2,8 +2,8 @@
 // Whether launches may start before their predecessors have ended (programmatic dependent launch), if the caller does
 // not say. An overlapping launch saves about half a microsecond. But its CTAs start wherever the preceding launch
 // leaves an SM, in any order. Those that share rows of an operand are then no longer neighbours, whose reads L2 would
-// answer together, and few CTAs may crowd into one corner of the chip. That costs up to a quarter of the time where
-// memory or L2 is the limit.
+// answer together, and few CTAs, it seems, are spread less evenly. That costs up to a quarter of the time where memory
+// or L2 is the limit.
 #pragma once
 
 #include "select/cost_model.hpp"

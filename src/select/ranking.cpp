@@ -63,10 +63,18 @@ bool names_matrix(const EpilogueTree& tree) {
   return tree.has(EpilogueOp::c) || tree.has(EpilogueOp::auxiliary) || tree.has(EpilogueOp::store);
 }
 
-/// Returns `config` with the order of tiles that suits this problem, unless the caller gives one.
+/// Returns `config` with the order of tiles that suits this problem, unless the caller gives its width.
 GemmConfig in_order(const GemmProblem& problem, GemmConfig config, const GemmConfig& requested, int sms) {
-  if (requested.arch == Arch::sm90 && requested.raster == Raster{}) config.raster = raster_for(problem, config, sms);
+  if (requested.arch == Arch::sm90 && requested.raster.width == 0)
+    config.raster = raster_for(problem, config, sms, requested.raster.band);
   return config;
+}
+
+/// What launches that never or always overlap gain by it does not depend on the config.
+CostConstants constants_of(const Request& request) {
+  CostConstants k;
+  if (request.pdl != Pdl::automatic) k.overlap_us = 0;
+  return k;
 }
 
 GemmProblem with_nominal_rows(GemmProblem p) {
@@ -108,10 +116,11 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
   const bool fixed = request.batch_invariant && config::reduces(problem.epilogue);
   const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
   const int sms = fixed ? rates_of(requested.arch).sms : request.sms;
+  const CostConstants k = constants_of(request);
   for (const GemmConfig& listed : config_list(requested)) {
     const GemmConfig config = in_order(timed, listed, requested, sms);
     const std::string reason = objection(problem, config, request);
-    if (reason.empty()) ranking.candidates.push_back({config, cost_of(timed, config, sms)});
+    if (reason.empty()) ranking.candidates.push_back({config, cost_of(timed, config, sms, k)});
     else exclude(ranking.exclusions, reason, config);
   }
   for (const GemmConfig& shape : config_shapes(requested.arch)) {
@@ -134,16 +143,16 @@ GemmConfig choose(const GemmProblem& problem, const Request& request) {
     const GemmConfig config = choose_default(timed, requested, sms);
     if (!config::fault_of(config)) return config;
   }
+  const CostConstants k = constants_of(request);
   std::optional<GemmConfig> best;
   double least = 0;
   for (const GemmConfig& listed : config_list(requested)) {
-    if (best && least_us(timed, listed, sms) >= least) continue;
-    const GemmConfig config = in_order(timed, listed, requested, sms);
-    if (!objection(problem, config, request).empty()) continue;
-    const double us = cost_of(timed, config, sms).total();
-    if (!best || us < least) best = config, least = us;
+    if (best && least_us(timed, listed, sms, k) >= least) continue;
+    if (!objection(problem, listed, request).empty()) continue;
+    const double us = cost_of(timed, in_order(timed, listed, requested, sms), sms, k).total();
+    if (!best || us < least) best = listed, least = us;
   }
-  return best ? *best : complete({}, requested);
+  return best ? in_order(timed, *best, requested, sms) : complete({}, requested);
 }
 
 }  // namespace ww::select

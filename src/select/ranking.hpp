@@ -17,6 +17,7 @@ struct Request {
   bool emulated = false;
   bool batch_invariant = false;
   std::size_t workspace_limit = ~std::size_t{0};
+  Pdl pdl = Pdl::automatic;
 };
 
 struct Candidate {

@@ -91,7 +91,7 @@ MUTANTS = [  # name, header, old, new, rules
      "unfinished-store"),
     ("store not committed", "pipeline/tma_store_pipeline.hpp", "{ arch::tma::commit(); }", "{}", "unfinished-store"),
     ("no warp sync before the cluster barrier", "kernel/skeleton.hpp",
-     "    arch::warp::sync();  // the cluster barrier that follows is .aligned\n", "", "divergent-call"),
+     "    arch::warp::sync();  // a cluster barrier that follows is .aligned\n", "", "divergent-call"),
     ("no tail", "kernel/skeleton.hpp", "    pipeline.producer_tail();\n", "", "exited-cta"),
     ("producer starts as consumer", "kernel/skeleton.hpp", "Role::producer", "Role::consumer", "deadlock"),
     ("producer keeps its registers", "kernel/skeleton.hpp",

@@ -25,6 +25,11 @@ def rings_only(arguments):
     return not one_cta(arguments) and not re.search(r"dynamic|split-k|multistage", arguments)
 
 
+def ends_together(arguments):
+    """Clusters that end with a barrier, because peers access more than the operand ring."""
+    return not one_cta(arguments) and not rings_only(arguments)
+
+
 def reads_stages_by_mma_only(arguments):
     """No thread reads a stage by ordinary loads: no scales in it, A from shared memory, nothing transposed in place."""
     return bool(re.search(r"--dtype (bf16|f16) |--scale tensor", arguments)) and "--a-source registers" not in arguments
@@ -57,12 +62,13 @@ TWO_BARRIERS = "two arrivals of one thread on different mbarriers; no waiter of 
 TAIL = ("the wait keeps the CTA until its stages are released. Without a cluster only its own warps arrive there, and the "
         "shared memory of a CTA exists until its last thread has ended. Every load has completed by then as well: the "
         "consumers wait for the full barrier of each stage")
-TAIL_IN_CLUSTER = ("the wait keeps the CTA until peers have arrived on its barriers. They do so before they arrive at the "
+TAIL_IN_CLUSTER = ("the wait keeps the CTA until peers have arrived on its barriers. In kernels that end with the cluster's "
+                   "barrier they do so before they arrive at the "
                    "cluster barrier of leave() with .release, and this CTA waits there with .acquire (PTX, barrier.cluster), "
                    "so that barrier alone keeps it. Its loads have completed, because consumers wait for every full barrier")
-LEAVE = ("in these families peers touch this CTA's shared memory by multicast copies, whose full barriers its consumers wait "
-         "for, and by arrivals on its empty barriers, all of which producer_tail() waits for before the producer thread "
-         "ends. So the CTA outlives them without the cluster barrier too; epilogues use no memory of peers")
+LEAVE = ("these families have no cluster barrier at their end: peers touch this CTA's shared memory by multicast copies, whose "
+         "full barriers its consumers wait for, and by arrivals on its empty barriers, all of which producer_tail() waits for "
+         "before the producer thread ends; epilogues use no memory of peers")
 RECONVERGED = ("the barrier after it is .aligned, for which PTX demands that all lanes of the warp execute the same "
                "instruction, not in a divergent condition. The branch of one lane ends before it, as in `if (lane == 0) ...; "
                "__syncthreads()`, and the barrier waits for all lanes of the warp. The warp barrier orders no memory that "
@@ -120,13 +126,13 @@ EQUIVALENT = [
     Entry(MULTISTAGE, "load", "drop", ["arch::warp::sync()"], everywhere, WGMMA_MEETS),
     Entry(TMA, "producer_tail", "drop", ["arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity)"], one_cta, TAIL),
     Entry(TMA, "producer_tail", "drop", ["arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity)"],
-          lambda arguments: not one_cta(arguments), TAIL_IN_CLUSTER),
+          ends_together, TAIL_IN_CLUSTER),
     Entry(TMA, "producer_tail", "reset", ["state_.advance()"], one_cta,
           "it waits for one stage again and again, which ends as the first wait does, instead of for all. " + TAIL),
-    Entry(TMA, "producer_tail", "reset", ["state_.advance()"], lambda arguments: not one_cta(arguments),
+    Entry(TMA, "producer_tail", "reset", ["state_.advance()"], ends_together,
           "it waits for one stage instead of for all. " + TAIL_IN_CLUSTER),
     Entry(SKELETON, "load", "drop", ["pipeline.producer_tail()"], one_cta, TAIL),
-    Entry(SKELETON, "load", "drop", ["pipeline.producer_tail()"], lambda arguments: not one_cta(arguments), TAIL_IN_CLUSTER),
+    Entry(SKELETON, "load", "drop", ["pipeline.producer_tail()"], ends_together, TAIL_IN_CLUSTER),
     Entry(SKELETON, "run", "drop", ["leave(shared)"], rings_only, LEAVE),
     Entry(SKELETON, "leave", "drop", ["arch::cluster::sync()"], rings_only, LEAVE),
     Entry(SKELETON, "leave", "scope", ["arch::cluster::sync() -> arch::named_barrier::sync_cta()"], rings_only, LEAVE),

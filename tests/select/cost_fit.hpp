@@ -61,7 +61,7 @@ using Cases = std::vector<RecordedCase>;
 /// Returns the modelled cost of `c`, launched as the recorded times of `one` were.
 inline Cost cost_of(const RecordedCase& one, const GemmConfig& c, CostConstants k) {
   if (!one.overlaps) k.overlap_us = 0;
-  k.today = one.today;
+  k.older_kernels = one.older_kernels;
   return select::cost_of(one.problem, c, kRecordedSms, k);
 }
 

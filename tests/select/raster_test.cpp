@@ -38,6 +38,9 @@ TEST(Raster, ShortLaunchesRunAlongTheSmallerExtent) {
   // 14 x 9 tiles: two bands of 7 instead of 14 side by side.
   EXPECT_EQ(raster_of(problem(855, 1072, 2304), "tile=64x128x0"), (Raster{7, RasterBand::along_m}));
   EXPECT_EQ(raster_of(problem(2048, 700, 2304), "tile=128x128x0"), (Raster{6, RasterBand::along_n}));
+  // Alike: 16 neighbours read 8 x 64 + 2 x 128 rows, and 7 x 128 + 16 / 7 x 64 along N.
+  EXPECT_EQ(raster_of(problem(935, 784, 8640), "tile=64x128x0"), (Raster{8, RasterBand::along_m}));
+  EXPECT_EQ(raster_of(problem(0, 784, 8640), "tile=64x128x0").width, 8) << "no tiles";
   // 6 x 40 pairs are no short launch: up to 16 tiles, 8 pairs, side by side.
   EXPECT_EQ(raster_of(problem(700, 4096, 2304), "tile=64x128x0,cluster=2x1"), (Raster{6, RasterBand::along_m}));
   EXPECT_EQ(raster_of(problem(700, 1024, 2304), "tile=64x128x0,cluster=2x1"), (Raster{3, RasterBand::along_m}));
@@ -50,7 +53,7 @@ TEST(Raster, LongLaunchesKeepTheBandsOfAWave) {
   EXPECT_EQ(raster_of(problem(17 * 128, 65536, 512), "tile=128x128x0"), (Raster{9, RasterBand::along_m}));
 }
 
-TEST(Raster, BandsDifferByAtMostOneTile) {
+TEST(Raster, TheLastBandIsNearlyAsWideAsTheOthers) {
   std::mt19937 rng(20261128);
   const auto upto = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(rng() % most); };
   for (int i = 0; i < 200; ++i) {
@@ -70,11 +73,19 @@ TEST(Raster, BandsDifferByAtMostOneTile) {
 TEST(Raster, WhatTheCallerGivesIsKept) {
   const GemmProblem p = problem(855, 1072, 2304);
   EXPECT_EQ(choose(p, {.config = {.raster = {3}}}).raster, (Raster{3, RasterBand::along_m}));
-  EXPECT_EQ(choose(p, {.config = {.raster = {0, RasterBand::along_n}}}).raster.band, RasterBand::along_n);
+  // A band alone keeps the rule for the width.
+  const GemmConfig along_n{.tile = {64, 128}, .raster = {0, RasterBand::along_n}};
+  EXPECT_EQ(choose(p, {.config = along_n}).raster, (Raster{5, RasterBand::along_n}));
   const GroupedProblem groups{.groups = 8, .rows = 760, .n = 6144, .k = 8192, .a = bf16, .b = bf16};
   const GroupedRequest request{.config = {.raster = {5}, .row_groups = {.variant = GroupedVariant::contiguous}},
                                .sms = kSms};
   EXPECT_EQ(best_grouped(groups, request).raster.width, 5);
+}
+
+TEST(Raster, BatchesKeepTheirBands) {
+  GemmProblem p = problem(17 * 128, 700, 512);
+  p.batch = 2;
+  EXPECT_EQ(raster_of(p, "tile=128x128x0"), (Raster{16, RasterBand::along_m}));
 }
 
 TEST(Raster, GroupsOfFewTokenTilesTakeTwoSideBySide) {

@@ -101,7 +101,7 @@ template <class Kernel> struct Skeleton {
     } else if (warp == scheduler::kServiceWarp) {
       if constexpr (Source::kServes) source.serve();
     }
-    arch::warp::sync();  // the cluster barrier that follows is .aligned
+    arch::warp::sync();  // a cluster barrier that follows is .aligned
     if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();
   }
 

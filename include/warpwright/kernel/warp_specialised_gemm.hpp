@@ -40,7 +40,7 @@ struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
   static constexpr config::SharedPlan kShared = Mainloop::kShared;
   static constexpr int kBarriers = kShared.barriers;
   static constexpr auto kRegisters = config::registers_of(kConfig);
-  // Sums of a split K go from CTA to CTA, and so do tiles from a counter.
+  // CTAs send each other partial sums of a split K, and numbers of tiles from a counter, outside the ring.
   static constexpr bool kPeersReachRingAlone =
       !config::sums_in_cluster(kConfig) && kConfig.sm90.tile_scheduler != TileScheduler::dynamic;
 

@@ -3,7 +3,7 @@
 // between them; splits of different clusters are reduced through the workspace.
 //   order: the last split of every tile, then the last but one. Split 0 waits for the others, which all come before it
 //   and never wait. So no cluster waits for itself, and no two for each other.
-// Clusters that follow one another are at the same K then, so that L2 delivers rows that they share once.
+// Clusters that follow one another are at the same K then, so that L2 delivers the rows they share only once.
 #pragma once
 
 #include "warpwright/scheduler/tile.hpp"
