@@ -524,7 +524,7 @@ TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {
 TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
   const GemmConfig dense{.tile = {128, 128, 64}, .cluster = {2, 1}, .sm90 = {.stages = 4}};
   EXPECT_EQ(to_text(dense),
-            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,raster=0,band=auto,stages=4,"
             "consumer_warpgroups=0");
   GemmConfig grouped = dense;
   grouped.operands.scale = Scale::row_column;
@@ -532,7 +532,7 @@ TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
   grouped.sm90.tile_scheduler = TileScheduler::horizontal;
   grouped.row_groups.capacity = 512;
   EXPECT_EQ(to_text(grouped),
-            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,raster=0,band=auto,stages=4,"
             "consumer_warpgroups=0,tile_scheduler=horizontal,variant=descriptors,groups=512");
   for (GroupedVariant m : {GroupedVariant::automatic, GroupedVariant::contiguous, GroupedVariant::masked,
                            GroupedVariant::descriptors, GroupedVariant::ragged})

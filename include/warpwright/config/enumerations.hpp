@@ -95,11 +95,11 @@ WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
 
 /// The narrow direction of a band of tiles: `raster` tiles along it run fastest, then the other extent.
 enum class RasterBand : u8 {
-  automatic,  // along_m, unless a choice for one problem decides (select/raster.hpp)
   along_m,    // `raster` tiles along M, traversed along N
   along_n,    // `raster` tiles along N, traversed along M
+  automatic,  // along_m, unless a choice for one problem decides (select/raster.hpp)
 };
-WW_HOST_DEVICE constexpr EnumNames names_of(RasterBand) { return {"RasterBand", {"auto", "m", "n"}}; }
+WW_HOST_DEVICE constexpr EnumNames names_of(RasterBand) { return {"RasterBand", {"m", "n", "auto"}}; }
 
 /// The division of loading and multiplying between warps.
 enum class Schedule : u8 {

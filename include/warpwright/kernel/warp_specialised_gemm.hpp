@@ -40,9 +40,11 @@ struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
   static constexpr config::SharedPlan kShared = Mainloop::kShared;
   static constexpr int kBarriers = kShared.barriers;
   static constexpr auto kRegisters = config::registers_of(kConfig);
-  // CTAs send each other partial sums of a split K, and numbers of tiles from a counter, outside the ring.
-  static constexpr bool kPeersReachRingAlone =
-      !config::sums_in_cluster(kConfig) && kConfig.sm90.tile_scheduler != TileScheduler::dynamic;
+  // CTAs send each other partial sums of a split K, and numbers of tiles from a counter, outside the ring. Kernels that
+  // quantise D keep the barrier, because ptxas 13.0 spills 8 bytes of one of them without it.
+  static constexpr bool kPeersReachRingAlone = !config::sums_in_cluster(kConfig) &&
+                                               kConfig.sm90.tile_scheduler != TileScheduler::dynamic &&
+                                               config::stages_of(kConfig.epilogue).quantise == EpilogueOp::none;
 
   WW_DEVICE static void initialize(const Params& params, arch::SharedAddress shared) {
     Mainloop::initialize(shared + kBarriers);
