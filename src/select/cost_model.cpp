@@ -21,7 +21,8 @@ constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowByte
 /// Microseconds of each part of one tile, or of its share of K, at the full clock.
 struct TileCost {
   double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0;
-  double reads = 0;  // for the power that they draw: operands that MMAs read at 128 bytes a clock
+  // For the power that they draw, the time of operands that MMAs read, and that the CTA loads, at 128 bytes a clock.
+  double reads = 0, loads = 0;
   double total() const { return tensor + shared + issue + promotion + epilogue; }
 };
 
@@ -63,6 +64,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.tensor = tensor * block_us;
   t.shared = (slowest - tensor) * block_us;
   t.reads = operand_bytes / 128 * block_us;
+  t.loads = loaded / 128 * block_us;
   // Block clocks count twice without warp specialisation, because the thread that loads also multiplies.
   t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
              (config::scales_columns(c) ? k.column_clocks * c.tile.n : 0)) *
@@ -238,8 +240,10 @@ double memory_us(const GemmProblem& p, const GemmConfig& c, const Work& w, const
   const double splits = k.older_kernels ? w.splits : 1;
   const Rows together = shared_rows(p, c, inside, aligned ? splits * shares : 1, k);
   const bool clusters = config::cluster_of(c).size() > 1;
+  // CTAs start together; in their third tile and later those that promote are no longer all at the same K.
+  const double drift = config::promotes(c) ? k.drift_apart * std::max(0.0, 1 - 2 / std::max(1.0, w.units)) : 0;
   const auto rows_of = [&](double alone, double shared, double kept) {
-    const double apart = (1 - in_line) * (clusters ? 1 - kept : 0) + in_line * (1 - k.lag_shared);
+    const double apart = (1 - in_line) * (clusters ? 1 - kept : drift) + in_line * (1 - k.lag_shared);
     return shared + apart * (alone - shared);
   };
   const double rows = rows_of(own.a, together.a, p.m > p.n ? k.large_shared : k.small_shared) +
@@ -327,7 +331,7 @@ AtClock cost_at_clock(const GemmProblem& p, const GemmConfig& c, bool swapped, i
 
   // Products of 16-bit operands draw nothing beside their reads, by the fit.
   const double products = is_fp8(c.operands.a) ? tile.tensor * k.power_fp8 : 0;
-  return {cost, w.tiles * w.cut / sms * (products + tile.reads * k.power_read)};
+  return {cost, w.tiles * w.cut / sms * (products + tile.reads * k.power_read + tile.loads * k.power_load)};
 }
 
 /// The power limit reduces the clock until the energy of the launch at its voltage fits its time. Clocks then take

@@ -51,41 +51,45 @@ struct Cost {
 /// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
 /// (tests/select/fit_cost_model.cpp). The others are hardware facts or were measured separately.
 struct CostConstants {
-  double launch_us = 2.792;      // a kernel in a graph: until its first load has arrived, and after its last store
-  double block_clocks = 14.68;   // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 58.81;   // of each k-block with block scales: loading them, and waiting for partial sums
-  double column_clocks = 1.358;  // of each k-block and column of the tile, where each row of B has a scale of its own
-  double shared_bytes_per_clock = 189.4;  // operands read by wgmma and written by TMA
-  double load_bytes_per_clock = 90.35;    // into one SM by the loads that its CTA issues
-  double fill_bytes_per_clock = 14.81;    // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 2482;              // from the release of a stage to the arrival of its next k-block
+  double launch_us = 2.761;      // a kernel in a graph: until its first load has arrived, and after its last store
+  double block_clocks = 8.717;   // of each k-block: wait, fence, issue, wait
+  double scale_clocks = 55.09;   // of each k-block with block scales: loading them, and waiting for partial sums
+  double column_clocks = 1.491;  // of each k-block and column of the tile, where each row of B has a scale of its own
+  double shared_bytes_per_clock = 187.7;  // operands read by wgmma and written by TMA
+  double load_bytes_per_clock = 84.66;    // into one SM by the loads that its CTA issues
+  double fill_bytes_per_clock = 15.84;    // of rows outside A, which TMA fills with zeros
+  double ring_clocks = 2407;              // from the release of a stage to the arrival of its next k-block
   double l2_bytes_per_us = kH200.l2_bytes_per_us;
   double hbm_bytes_per_us = kH200.hbm_bytes_per_us;
   double hbm_latency_us = kH200.hbm_latency_us;
-  double l2_overlap = 2.219;  // the times of SMs and of L2 add with this exponent: 1 adds them, a large one takes the
+  double l2_overlap = 2.131;  // the times of SMs and of L2 add with this exponent: 1 adds them, a large one takes the
                               // maximum
-  double memory_overlap = 3.948;  // the same of both together and HBM
-  double small_shared = 0.6353;  // share of the reads of the smaller operand that neighbouring clusters have in common;
+  double memory_overlap = 3.761;  // the same of both together and HBM
+  double small_shared = 0.6104;  // share of the reads of the smaller operand that neighbouring clusters have in common;
                                  // CTAs without a cluster share all of them
-  double large_shared = 0.2494;  // the same of the larger operand, which comes from HBM
-  double lag_shared = 0.03676;   // share of reads between neighbours that remains where K is cut unevenly
-  double tile_clocks = 3.501;    // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 41.63;  // of the epilogue, for each KiB of D
-  double narrow_panels = 0.1815;  // relative increase of store time for each halving of D's panels below 128 bytes
-  double promotion_exposed_one = 0.8975;     // exposed share of promotion's FMA clocks with one partial accumulator
-  double promotion_exposed_blocks = 0.3624;  // with one partial accumulator, which two MMA_M blocks use in turn
-  double promotion_exposed_two = 0.3312;     // with two, or pingpong
-  double promotion_exposed_three = 0.1202;   // with three consumer warpgroups
-  double power_fp8 = 1.033;      // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
-  double power_read = 3.908;     // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
-  double power_share = 0.282;    // time grows with dynamic power to this exponent, because voltage falls with the clock
-  double exchange_us = 1.264;    // stream-K, split-K: a flag in global memory, and the round trips to the data
+  double large_shared = 0.2696;  // the same of the larger operand, which comes from HBM
+  double drift_apart = 0.3;  // with block scales, share of reads between neighbours without clusters that is lost after
+                             // many tiles, because CTAs are no longer at the same K; chosen by products at the power
+                             // limit, as is power_load
+  double lag_shared = 0.06308;          // share of reads between neighbours that remains where K is cut unevenly
+  double tile_clocks = 46.49;           // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 40.93;  // of the epilogue, for each KiB of D
+  double narrow_panels = 0.1552;  // relative increase of store time for each halving of D's panels below 128 bytes
+  double promotion_exposed_one = 0.8486;     // exposed share of promotion's FMA clocks with one partial accumulator
+  double promotion_exposed_blocks = 0.3852;  // with one partial accumulator, which two MMA_M blocks use in turn
+  double promotion_exposed_two = 0.2563;     // with two, or pingpong
+  double promotion_exposed_three = 0.07857;  // with three consumer warpgroups
+  double power_fp8 = 1.044;      // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
+  double power_read = 3.875;     // of operands that MMAs read from shared memory at 128 bytes a clock in every SM
+  double power_load = 0.3;       // of operands that CTAs load at that rate; what a cluster shares counts once
+  double power_share = 0.2729;   // time grows with dynamic power to this exponent, because voltage falls with the clock
+  double exchange_us = 1.243;    // stream-K, split-K: a flag in global memory, and the round trips to the data
                                  // that it guards
-  double stream_share = 0.1233;  // relative to all tiles of stream-K, whose CTAs are at different K
-  double cluster_exchange_us = 0.1364;   // split-K in a cluster: barriers of the cluster, for every tile
-  double dsmem_bytes_per_clock = 33.35;  // of partial tiles inside a cluster
-  double overlap_us = 0.511;             // less for a launch that overlaps its predecessor (overlap.hpp)
-  double cluster_us = 0.586;             // of a launch with clusters of two; grows with log2 of the size
+  double stream_share = 0.1285;  // relative to all tiles of stream-K, whose CTAs are at different K
+  double cluster_exchange_us = 0.08597;  // split-K in a cluster: barriers of the cluster, for every tile
+  double dsmem_bytes_per_clock = 34.15;  // of partial tiles inside a cluster
+  double overlap_us = 0.469;             // less for a launch that overlaps its predecessor (overlap.hpp)
+  double cluster_us = 0.6346;            // of a launch with clusters of two; grows with log2 of the size
 
   double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM

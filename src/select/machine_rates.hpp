@@ -36,9 +36,9 @@ inline constexpr MachineRates kH200 = {.name = "H200",
                                        .ghz = 1.98,
                                        .mma_bytes_per_clock = 4096,
                                        .fma_per_clock = 128,
-                                       .hbm_bytes_per_us = 4.238e+06,
-                                       .hbm_latency_us = 0.8794,
-                                       .l2_bytes_per_us = 8.597e+06,
+                                       .hbm_bytes_per_us = 4.244e+06,
+                                       .hbm_latency_us = 0.8782,
+                                       .l2_bytes_per_us = 8.532e+06,
                                        .l2_bytes = 40e6,
                                        .sharing_ctas = 16};
 

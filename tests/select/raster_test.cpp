@@ -35,7 +35,7 @@ TEST(Raster, ShortLaunchesRunAlongTheSmallerExtent) {
   // 42 x 3 tiles of the instruction: weights are its M side.
   EXPECT_EQ(raster_of(problem(260, 5344, 10880), "tile=128x88x0,swap_ab=on"), (Raster{3, RasterBand::along_n}));
   EXPECT_EQ(raster_of(problem(260, 5344, 10880), "tile=64x208x0"), (Raster{5, RasterBand::along_m}));
-  // 14 x 9 tiles: two bands of 7 instead of 14 side by side.
+  // 14 x 9 tiles run in two bands of 7 tiles instead of one of 14.
   EXPECT_EQ(raster_of(problem(855, 1072, 2304), "tile=64x128x0"), (Raster{7, RasterBand::along_m}));
   EXPECT_EQ(raster_of(problem(2048, 700, 2304), "tile=128x128x0"), (Raster{6, RasterBand::along_n}));
   // Alike: 16 neighbours read 8 x 64 + 2 x 128 rows, and 7 x 128 + 16 / 7 x 64 along N.
