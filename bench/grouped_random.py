@@ -7,7 +7,7 @@ Shapes are drawn by class (decode, middle, large) from layers of MoE models and 
 empty groups, in three recipes. Candidates are what `warpwright configs grouped` lists. For each problem: operands from
 N(0,1) in rotating sets of at least 240 MB; every candidate is checked against FP64 at sampled rows; those within
 `--slow` of the fastest then take turns in random order, in graphs; medians. The rest keep the time of four calls.
-`fit_grouped_model` of the tests reads the result.
+`fit_grouped_model` of the tests reads the result, in which compact() writes each config once.
 """
 import argparse
 import dataclasses
@@ -368,9 +368,28 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def compact(record: Dict[str, Any]) -> Dict[str, Any]:
+    """The record with each config written once: `times` and `rough` of a case are pairs of a place in `configs` and
+    microseconds, `chosen` is such a place."""
+    places: Dict[str, int] = {}
+
+    def pairs(case: Dict[str, Any], rough: bool) -> List[Tuple[int, float]]:
+        # The first config of a problem finds a cold device: four calls of it say nothing.
+        return [(places[e["config"]], e["us"]) for i, e in enumerate(case["contenders"])
+                if bool(e.get("rough")) == rough and not (rough and i == 0)]
+
+    cases = []
+    for case in record["cases"]:
+        for config in [case["chosen"], *(e["config"] for e in case["contenders"])]:
+            places.setdefault(config, len(places))
+        rest = {key: value for key, value in case.items() if key != "contenders"}
+        cases.append({**rest, "chosen": places[case["chosen"]], "times": pairs(case, False), "rough": pairs(case, True)})
+    return {**record, "configs": list(places), "cases": cases}
+
+
 def write(record: Dict[str, Any], path: str) -> None:
     if path:
-        pathlib.Path(path).write_text(json.dumps(record) + "\n")
+        pathlib.Path(path).write_text(json.dumps(compact(record), separators=(",", ":")) + "\n")
 
 
 class Stopped(threading.Timer):

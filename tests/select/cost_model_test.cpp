@@ -52,6 +52,21 @@ TEST(CostModel, TakesOneNearTheBestThatRan) {
   EXPECT_LT(ww::testing::loss_of(all, {}), 1.0145);
 }
 
+/// A batch is as much work as one product of as many rows.
+TEST(CostModel, DoubtsWideTilesOfOneWarpgroupAtThePowerLimit) {
+  GemmConfig config{.tile = {64, 232}, .cluster = {1, 1}};
+  config.operands.scale = Scale::tensor;
+  config = config::resolve(config);
+  const auto doubt = [&](std::int64_t m, std::int64_t batch) {
+    const GemmProblem p{
+        .m = m, .n = 2112, .k = 7168, .scale = Scale::tensor, .lda = 7168, .ldb = 7168, .ldd = 2112, .batch = batch};
+    return cost_of(p, config, kH200.sms)[Term::uncertainty];
+  };
+  EXPECT_EQ(doubt(512, 1), 0) << "1.6e10 operations";
+  EXPECT_GT(doubt(8192, 1), 0) << "2.5e11 operations";
+  EXPECT_GT(doubt(512, 16), 0) << "as many in a batch";
+}
+
 /// What auto of today took and what it took before, on the recorded shapes below the power limit.
 TEST(CostModel, TakesNothingSlowerThanBeforeOnRecordedShapes) {
   Cases again;

@@ -329,7 +329,7 @@ TEST(GroupedModel, LosesLittleToTheBestRecorded) {
 /// Problems that no constant was fitted to.
 TEST(GroupedModel, LosesLittleOnProblemsThatItWasNotFittedTo) {
   const ww::testing::GroupedCases& cases = read_once("2026-11-28_h200_grouped_held.json");
-  ASSERT_GE(cases.size(), 48u);
+  ASSERT_EQ(cases.size(), 60u);
   Sum all;
   for (const auto& [kind, sum] : losses(cases))
     all.assumed += sum.assumed, all.known += sum.known, all.near += sum.near, all.cases += sum.cases;
@@ -338,21 +338,24 @@ TEST(GroupedModel, LosesLittleOnProblemsThatItWasNotFittedTo) {
   EXPECT_GT(all.near / all.cases, 0.6);
 }
 
-/// Tiles of 192 and 160 columns with block scales meet several scales of B.
+/// Tiles of 160 and 192 columns with block scales meet several scales of B. Where one of them is the fastest, what is
+/// taken instead loses little, and some are taken.
 TEST(GroupedModel, TakesTilesThatMeetSeveralScalesOfBWhereTheyAreFast) {
-  int taken = 0, best = 0;
+  int best = 0, taken = 0;
   double lost = 0;
+  const auto meets_several = [](const GemmConfig& c) { return c.tile.n > 128 && !config::is_ragged(c); };
   for (const ww::testing::GroupedCase& one : recorded()) {
     if (one.problem.scale != Scale::block_1x128_128x128) continue;
-    const auto meets_several = [](const GemmConfig& c) { return c.tile.n > 128 && !config::is_ragged(c); };
     const ww::testing::GroupedTime& choice = ww::testing::taken(one, one.known, {});
     taken += meets_several(choice.config);
-    for (const ww::testing::GroupedTime& t : one.times) best += t.us == one.best && meets_several(t.config);
-    if (meets_several(choice.config)) lost += std::log(choice.us / one.best);
+    const bool fastest = std::any_of(one.times.begin(), one.times.end(), [&](const ww::testing::GroupedTime& t) {
+      return t.us == one.best && meets_several(t.config);
+    });
+    if (fastest) ++best, lost += std::log(choice.us / one.best);
   }
-  EXPECT_GE(best, 10);
-  EXPECT_GE(taken, 3) << "of " << best << " problems that they serve best";
-  EXPECT_LT(std::exp(lost / taken), 1.03);
+  ASSERT_GE(best, 15);
+  EXPECT_LT(std::exp(lost / best), 1.04);
+  EXPECT_GE(taken, 3);
 }
 
 TEST(GroupedChoice, IsTheHeadOfTheRankingExceptOnEmulatedDevices) {
