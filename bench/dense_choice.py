@@ -5,10 +5,11 @@
     python3 bench/dense_choice.py --library BUILD/lib/libwarpwright.so --cases cases.json --result out.json
 
 Candidates are the first `--best` configs by modelled time, `--others` drawn at random from those that follow up to place
-`--among`, and with `--before LIBRARY` what auto of that build takes. For each case, in one of three recipes by turns:
+`--among`, and with `--before LIBRARY` what auto of that build takes. For each case, in one of three recipes at random:
 operands from N(0,1) in rotating sets of at least 240 MB; every candidate is checked against FP64 at sampled rows and then
 takes turns with cuBLASLt, as torch calls it, in random order, in graphs; medians. Products at the power limit are left
-out: bench/dense_torch.py measures them alone. `fit_cost_model` of the tests reads the result.
+out: bench/dense_torch.py measures them alone. `fit_cost_model` of the tests and
+tools/fit_correction.py read the result, which names each config once (loop.compact).
 """
 import argparse
 import dataclasses
@@ -25,7 +26,7 @@ import torch
 
 import dense_torch
 from library import HEADER, Library, compile_ahead
-from loop import Contender, attempt, capture_all, entry_of, race, record_of
+from loop import Contender, attempt, capture_all, entry_of, race, record_of, write_compact
 
 RECIPES = ("block", "tensor", "bf16")
 MOST_FLOPS = 1e11
@@ -51,11 +52,13 @@ class Problem:
         return 2.0 * self.case.m * self.case.n * self.case.k
 
 
-def problems_of(path: str, recipes: List[str]) -> List[Problem]:
-    """The dense cases of a file below the power limit, whose recipes take turns."""
+def problems_of(path: str, recipes: List[str], seed: int) -> List[Problem]:
+    """The dense cases of a file below the power limit, each in a recipe drawn at random: cases come class by class, so
+    that recipes in turns would give each class one of them."""
+    draw = random.Random(seed)
     cases = [dense_torch.Case(e["m"], e["n"], e["k"], e.get("roof_us", 0.0))
              for e in json.loads(pathlib.Path(path).read_text())["cases"] if e.get("op", "dense") == "dense"]
-    problems = [Problem(recipes[i % len(recipes)], case) for i, case in enumerate(cases)]
+    problems = [Problem(draw.choice(recipes), case) for case in cases]
     return [p for p in problems if p.flops < MOST_FLOPS]
 
 
@@ -170,7 +173,7 @@ def main() -> int:
     start = time.monotonic()
     library = Library.on(options.library, options.device)
     before = Library(options.before, options.device) if options.before else None
-    problems = problems_of(options.cases, options.recipes.split(","))
+    problems = problems_of(options.cases, options.recipes.split(","), options.seed)
     if options.part:
         compile_part(library, before, problems, options)
         return 0
@@ -184,13 +187,12 @@ def main() -> int:
             break
         record["cases"].append(run_problem(library, before, index, p, options))
         print(line_of(record["cases"][-1]), flush=True)
-        if options.result and (index % 8 == 7 or index + 1 == len(problems)):
-            pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
+        if index % 8 == 7 or index + 1 == len(problems):
+            write_compact(record, options.result)
         if library.memory == "cuda":
             torch.cuda.empty_cache()
     record["skipped"] = len(problems) - len(record["cases"])
-    if options.result:
-        pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
+    write_compact(record, options.result)
     print("\n".join(class_means(record["cases"])), flush=True)
     return 0 if record["cases"] else 1
 

@@ -7,7 +7,7 @@ Shapes are drawn by class (decode, middle, large) from layers of MoE models and 
 empty groups, in three recipes. Candidates are what `warpwright configs grouped` lists. For each problem: operands from
 N(0,1) in rotating sets of at least 240 MB; every candidate is checked against FP64 at sampled rows; those within
 `--slow` of the fastest then take turns in random order, in graphs; medians. The rest keep the time of four calls.
-`fit_grouped_model` of the tests reads the result, in which compact() writes each config once.
+`fit_grouped_model` of the tests reads the result, which names each config once (loop.compact).
 """
 import argparse
 import dataclasses
@@ -25,7 +25,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 
 from library import HEADER, SCALES, Launcher, Library, Plan, compile_ahead
-from loop import ROTATION_BYTES, Contender, call_seconds, capture, excess, record_of, race, round_up
+from loop import (ROTATION_BYTES, Contender, call_seconds, capture, excess, record_of, race, round_up,
+                  write_compact)
 
 MODELS = pathlib.Path(__file__).with_name("cases") / "models.json"
 RECIPES = ("block", "block", "tensor", "bf16", "block", "bf16")
@@ -368,30 +369,6 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compact(record: Dict[str, Any]) -> Dict[str, Any]:
-    """The record with each config written once: `times` and `rough` of a case are pairs of a place in `configs` and
-    microseconds, `chosen` is such a place."""
-    places: Dict[str, int] = {}
-
-    def pairs(case: Dict[str, Any], rough: bool) -> List[Tuple[int, float]]:
-        # The first config of a problem finds a cold device: four calls of it say nothing.
-        return [(places[e["config"]], e["us"]) for i, e in enumerate(case["contenders"])
-                if bool(e.get("rough")) == rough and not (rough and i == 0)]
-
-    cases = []
-    for case in record["cases"]:
-        for config in [case["chosen"], *(e["config"] for e in case["contenders"])]:
-            places.setdefault(config, len(places))
-        rest = {key: value for key, value in case.items() if key != "contenders"}
-        cases.append({**rest, "chosen": places[case["chosen"]], "times": pairs(case, False), "rough": pairs(case, True)})
-    return {**record, "configs": list(places), "cases": cases}
-
-
-def write(record: Dict[str, Any], path: str) -> None:
-    if path:
-        pathlib.Path(path).write_text(json.dumps(compact(record), separators=(",", ":")) + "\n")
-
-
 class Stopped(threading.Timer):
     """Ends the process, with what was measured, if a problem has not ended after `seconds`: its kernel may hang."""
 
@@ -402,7 +379,7 @@ class Stopped(threading.Timer):
 
 def stop(record: Dict[str, Any], index: int, path: str) -> None:
     record["stopped_at"] = index
-    write(record, path)
+    write_compact(record, path)
     print(f"stopped at problem {index}; go on with --first {index + 1}", flush=True)
     os._exit(STOPPED)
 
@@ -442,9 +419,9 @@ def main() -> int:
             if "CUDA error" in str(error):
                 stop(record, index, options.result)
         if len(record["cases"]) % 8 == 0:
-            write(record, options.result)
+            write_compact(record, options.result)
     record["skipped"] = len(problems) - len(record["cases"]) - options.first
-    write(record, options.result)
+    write_compact(record, options.result)
     print(f"{len(record['cases'])} of {len(problems)} problems in {time.monotonic() - start:.0f} s", flush=True)
     print("\n".join(class_means(record["cases"])), flush=True)
     return 0 if record["cases"] else 1

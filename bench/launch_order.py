@@ -4,7 +4,7 @@
     warpwright bench gemm --random 60 --seed 1128 --dry-run --json > cases.json
     python3 bench/launch_order.py --library BUILD/lib/libwarpwright.so --cases cases.json --result out.json
 
-Recipes of the cases come by turns. For each case the `--best` configs that the model ranks first run under bands of each
+Each case has a recipe drawn at random. For each case the `--best` configs that the model ranks first run under bands of each
 width along M and along N that give another order, launches apart, and then with overlapping launches in the order that
 auto takes. Results are checked, and all take turns with cuBLASLt as in bench/dense_choice.py. `fit_cost_model` of the
 tests reads the times of launches apart.
@@ -109,7 +109,7 @@ def main() -> int:
     options = parse_options()
     start = time.monotonic()
     library = Library.on(options.library, options.device)
-    problems = dense_choice.problems_of(options.cases, options.recipes.split(","))
+    problems = dense_choice.problems_of(options.cases, options.recipes.split(","), options.seed)
     if options.part:
         part, parts = map(int, options.part.split("/"))
         kernels = [job for p in problems for job in jobs_of(library, p, options.best) if job[2] == OVERLAPPING]

@@ -212,6 +212,33 @@ def record_of(library: Any, method: str, options: argparse.Namespace) -> Dict[st
             "method": " ".join(method.split()), "cases": []}
 
 
+def compact(record: Dict[str, Any]) -> Dict[str, Any]:
+    """The record with each of our configs written once: `times` and `rough` of a case are pairs of a place in `configs`
+    and microseconds, `chosen` is such a place; peers, and what did not run, remain in `contenders`."""
+    places: Dict[str, int] = {}
+
+    def has_place(entry: Dict[str, Any]) -> bool:
+        return entry.get("us", 0) > 0 and entry["config"].startswith("arch=")
+
+    def pairs(case: Dict[str, Any], rough: bool) -> List[Tuple[int, float]]:
+        # The first config of a problem finds a cold device: four calls of it say nothing.
+        return [(places[e["config"]], round(e["us"], 4)) for i, e in enumerate(case["contenders"])
+                if has_place(e) and bool(e.get("rough")) == rough and not (rough and i == 0)]
+
+    cases = []
+    for case in record["cases"]:
+        for config in [case["chosen"], *(e["config"] for e in case["contenders"] if has_place(e))]:
+            places.setdefault(config, len(places))
+        cases.append({**case, "chosen": places[case["chosen"]], "times": pairs(case, False), "rough": pairs(case, True),
+                      "contenders": [e for e in case["contenders"] if not has_place(e)]})
+    return {**record, "configs": list(places), "cases": cases}
+
+
+def write_compact(record: Dict[str, Any], path: str) -> None:
+    if path:
+        pathlib.Path(path).write_text(json.dumps(compact(record), separators=(",", ":")) + "\n")
+
+
 def run_cases(cases: List[Any], record: Dict[str, Any], options: argparse.Namespace, start: float,
               run: Callable[[int, Any], Dict[str, Any]], lines: Callable[[Any, Dict[str, Any]], List[str]]) -> int:
     """Every case until the time is over, into `record` and the result file; prints `lines` of each. The number of cases

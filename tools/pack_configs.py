@@ -4,7 +4,7 @@
    tools/pack_configs.py PROGRAM                 writes src/launch/pack_configs.txt, for the H200
    tools/pack_configs.py PROGRAM --arch sm100    writes src/launch/sm100_pack_configs.txt, for the B200
    tools/pack_configs.py PROGRAM --cases FOLDER  keeps the case files, as `warpwright prepare OPERATION --cases` takes them
-Run it again after a change of the selection; Packs.HoldTheConfigsOfRandomLayers says when the list is stale."""
+Run it again after a change of the selection; Packs.HoldMostConfigsOfRandomLayers says when the list is stale."""
 import argparse
 import collections
 import json
@@ -37,7 +37,7 @@ PACKS = {
         "gemm": ["--scale block", "--scale tensor", "--dtype bf16"],
         "grouped": [f"{types} --encoding {encoding}" for types in ("--scale block", "--dtype bf16")
                     for encoding in ENCODINGS] + ["--dtype bf16 --layout nn"],
-        "k-grouped": ["--dtype bf16", "--dtype e4m3", "--dtype e4m3 --packing per-group"]}, FP8_CASTS),
+        "k-grouped": ["--dtype bf16", "--dtype e4m3", "--dtype e4m3 --packing per-group"]}, FP8_CASTS, 2),
     "sm100": Pack("sm100_pack_configs.txt", "B200", {
         "gemm": ["--scale mx", "--dtype e2m1 --scale nv", "--scale block", "--scale tensor", "--dtype bf16"],
         "grouped": [f"{types} --encoding {encoding}" for types in ("--scale mx", "--dtype e2m1 --scale nv", "--dtype bf16")

@@ -109,7 +109,7 @@ Outcome report(const Suite& suite, const Choice& choice, const std::vector<Use>&
   const auto automatic = static_cast<std::int64_t>(choice.kernels.automatic());
   const auto problems = static_cast<std::int64_t>(choice.problems.size());
   Outcome outcome;
-  outcome.text = fmt::format("tune {}: {} problems, whose fastest configs by the model run {} kernels\n", suite.op(),
+  outcome.text = fmt::format("tune {}: {} problems, which auto runs with {} kernels\n", suite.op(),
                              problems, automatic);
   outcome.text += "  kernels  loss in the mean   worst\n";
   List losses, kernels;

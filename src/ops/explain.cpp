@@ -43,8 +43,13 @@ std::string because(const Explanation& made) {
                        device_text(made));
   const auto largest = std::max_element(made.chosen.terms.begin(), made.chosen.terms.end(),
                                         [](const CostTerm& a, const CostTerm& b) { return a.us < b.us; });
-  return fmt::format("the least modelled time of {} configs; most of it is {}{}", made.ranking.size(),
-                     largest == made.chosen.terms.end() ? "nothing" : largest->meaning, caveat(made));
+  const bool least = std::all_of(made.ranking.begin(), made.ranking.end(),
+                                 [&](const RankedConfig& other) { return made.chosen.us <= other.us; });
+  return fmt::format("{} of {} configs; most of it is {}{}",
+                     least ? "the least modelled time"
+                           : "a kernel that serves more problems than others within 1 % of the least modelled time",
+                     made.ranking.size(), largest == made.chosen.terms.end() ? "nothing" : largest->meaning,
+                     caveat(made));
 }
 
 /// Says what the tuning file of the device says.

@@ -24,8 +24,7 @@ void KernelChoice::add(const std::vector<RankedConfig>& ranking) {
     const Entry entry = known(ranked.config);
     const auto [at, fresh] = problem.by_kernel.try_emplace(entry->second.kernel, Best{ranked.us, entry});
     if (!fresh && ranked.us < at->second.us) at->second = {ranked.us, entry};
-    if (!problem.automatic || ranked.us < problem.by_kernel[*problem.automatic].us)
-      problem.automatic = entry->second.kernel;
+    if (!problem.automatic) problem.automatic = entry->second.kernel;
   }
 }
 

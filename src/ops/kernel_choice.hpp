@@ -28,9 +28,9 @@ class KernelChoice {
     std::vector<std::optional<Served>> problems;  // in the order of add(); empty where no chosen kernel can run it
   };
 
-  /// Adds a problem, by what explain() ranks for it: the fastest config first.
+  /// Adds a problem, by what explain() ranks for it: what auto takes first.
   void add(const std::vector<RankedConfig>& ranking);
-  /// Returns how many kernels the fastest configs of all problems run.
+  /// Returns how many kernels auto runs for all problems.
   std::size_t automatic() const;
   /// Chooses at most `limit` kernels, at least 1, for the problems that were added.
   Chosen choose(std::size_t limit) const;
@@ -47,7 +47,7 @@ class KernelChoice {
   };
   struct Problem {
     std::map<std::size_t, Best> by_kernel;
-    std::optional<std::size_t> automatic;  // the kernel of the least time
+    std::optional<std::size_t> automatic;  // the kernel of the first config
   };
   Entry known(const GemmConfig& config);
 

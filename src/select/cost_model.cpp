@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "select/correction.hpp"
 #include "select/overlap.hpp"
 #include "select/sm100_cost.hpp"
 #include "select/swap_ab.hpp"
@@ -15,8 +16,6 @@
 namespace ww::select {
 namespace {
 
-// Launches of more operations are assumed to run at the power limit.
-constexpr double kLimited = 1e11;
 // Outputs of one k-block. A k-block of a wider type has proportionally fewer but dearer products.
 constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowBytes;
 
@@ -186,13 +185,17 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
   Cost cost = config::swaps(c) ? cost_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
                                : cost_of_kernel(p, c, false, sms, k);
   if (k.overlap_us > 0 && overlap_pays(p, c, sms, cost)) cost[Term::fill_drain] -= k.overlap_us;
-  return cost;
+  if (!k.corrected) return cost;
+  Candidate only{c, cost};
+  correct(p, {&only, 1});
+  return only.cost;
 }
 
 double least_us(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
   if (config::is_sm100(c) || p.m == 0 || p.n == 0 || p.batch == 0) return 0;
-  return config::swaps(c) ? least_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
-                          : least_of_kernel(p, c, false, sms, k);
+  const double us = config::swaps(c) ? least_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
+                                     : least_of_kernel(p, c, false, sms, k);
+  return k.corrected && has_correction(p, c) ? us * std::exp(kLeastCorrection) : us;
 }
 
 namespace {
@@ -353,7 +356,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   // Only one such tile has been measured alone at the power limit: 64 x 232 per tensor took 9 % longer than modelled.
   const double outputs = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.batch);
   const double operations = 2 * outputs * static_cast<double>(p.k);
-  const bool narrow = operations > kLimited && c.tile.m == config::kWarpgroupRows && c.tile.n > 192;
+  const bool narrow = operations > kAtPowerLimit && c.tile.m == config::kWarpgroupRows && c.tile.n > 192;
   full.cost[Term::uncertainty] =
       std::max(uncertainty_of(c, swapped, k), narrow ? k.uncertainty_plain : 0) * full.cost.total();
   return full.cost;
@@ -364,24 +367,26 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
 const char* name_of(Term term) {
   constexpr const char* kNames[kTerms] = {"tensor",         "power", "shared memory", "issue",     "promotion",
                                           "epilogue",       "edges", "clusters",      "last wave", "memory",
-                                          "fill and drain", "sums",  "uncertainty"};
+                                          "fill and drain", "sums",  "uncertainty",   "correction"};
   return kNames[static_cast<int>(term)];
 }
 
 const char* meaning_of(Term term) {
-  constexpr const char* kMeanings[kTerms] = {"products on the tensor cores at the full clock",
-                                             "the clock that the power limit takes while tensor cores are busy",
-                                             "shared memory, or the way from L2, slower than the tensor cores",
-                                             "waits and instruction issue of every k-block",
-                                             "promotion that no other warpgroup's products hide",
-                                             "epilogues that nothing hides",
-                                             "tiles that reach past M or N",
-                                             "SMs that clusters of this size leave idle",
-                                             "SMs without a tile while others have one",
-                                             "L2 and HBM traffic that is not hidden",
-                                             "launch, first loads and last stores, less where launches overlap",
-                                             "partial tiles handed from CTA to CTA",
-                                             "a kind of config that no recorded measurement covers"};
+  constexpr const char* kMeanings[kTerms] = {
+      "products on the tensor cores at the full clock",
+      "the clock that the power limit takes while tensor cores are busy",
+      "shared memory, or the way from L2, slower than the tensor cores",
+      "waits and instruction issue of every k-block",
+      "promotion that no other warpgroup's products hide",
+      "epilogues that nothing hides",
+      "tiles that reach past M or N",
+      "SMs that clusters of this size leave idle",
+      "SMs without a tile while others have one",
+      "L2 and HBM traffic that is not hidden",
+      "launch, first loads and last stores, less where launches overlap",
+      "partial tiles handed from CTA to CTA",
+      "a kind of config that no recorded measurement covers",
+      "by how much recorded times of similar configs differ from the terms above"};
   return kMeanings[static_cast<int>(term)];
 }
 

@@ -31,8 +31,11 @@ enum class Term {
   fill_drain,   // launch, the first loads, the last stores
   sums,         // partial tiles between CTAs: stream-K and split-K
   uncertainty,  // a margin for kinds of config that no recorded measurement covers
+  correction,   // by how much recorded times of similar configs differ from these terms (correction.hpp)
 };
-inline constexpr int kTerms = 13;
+inline constexpr int kTerms = 14;
+/// Launches of more operations are assumed to run at the power limit.
+inline constexpr double kAtPowerLimit = 1e11;
 /// Returns a short name for tables: "last wave".
 const char* name_of(Term term);
 /// Returns a description for a sentence: "SMs without a tile in the last wave".
@@ -46,6 +49,11 @@ struct Cost {
   int waves = 0;         // tiles, or shares of tiles, of the busiest CTA, rounded up
   int resident = 0;      // CTAs at a time
   double hbm_bytes = 0;  // by the model of L2
+};
+
+struct Candidate {
+  GemmConfig config;
+  Cost cost;
 };
 
 /// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
@@ -111,6 +119,8 @@ struct CostConstants {
                                          // model by 7 %
   double uncertainty_wide_splits = 0.1;  // the same of 128 rows, which take longer than modelled by so much
   double uncertainty = 0.30;             // schedules and schedulers without a recorded time
+  // The correction belongs to the constants above: with others, tools/fit_correction.py has to fit it again.
+  bool corrected = true;
 };
 
 /// Returns the modelled cost. `config` is resolved and without fault. `sms` are those of the device, or the limit of

@@ -48,7 +48,7 @@ bool overlap_pays(const GemmProblem& given, const GemmConfig& chosen, int sms, c
 bool overlap_pays(const GemmProblem& p, const GemmConfig& c, int sms) {
   if (config::is_sm100(c)) return overlap_pays(p, c, sms, {});
   CostConstants without;
-  without.overlap_us = 0;
+  without.overlap_us = 0, without.corrected = false;
   return overlap_pays(p, c, sms, cost_of(p, c, sms, without));
 }
 

@@ -3,11 +3,15 @@
 #include "select/ranking.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <cmath>
+#include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "select/common_shapes.hpp"
 #include "select/config_list.hpp"
+#include "select/correction.hpp"
 #include "select/default_configs.hpp"
 #include "select/fault_text.hpp"
 #include "select/raster.hpp"
@@ -77,6 +81,13 @@ CostConstants constants_of(const Request& request) {
   return k;
 }
 
+CostConstants without_correction(CostConstants k) {
+  k.corrected = false;
+  return k;
+}
+
+bool takes_less(const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); }
+
 GemmProblem with_nominal_rows(GemmProblem p) {
   p.m = kInvariantRows;
   return p;
@@ -116,21 +127,22 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
   const bool fixed = request.batch_invariant && config::reduces(problem.epilogue);
   const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
   const int sms = fixed ? rates_of(requested.arch).sms : request.sms;
-  const CostConstants k = constants_of(request);
+  const CostConstants plain = without_correction(constants_of(request));
   for (const GemmConfig& listed : config_list(requested)) {
     const GemmConfig config = in_order(timed, listed, requested, sms);
     const std::string reason = objection(problem, config, request);
-    if (reason.empty()) ranking.candidates.push_back({config, cost_of(timed, config, sms, k)});
+    if (reason.empty()) ranking.candidates.push_back({config, cost_of(timed, config, sms, plain)});
     else exclude(ranking.exclusions, reason, config);
   }
+  correct(timed, ranking.candidates);
   for (const GemmConfig& shape : config_shapes(requested.arch)) {
     if (!is_for(shape, requested)) continue;
     const GemmConfig config = complete(shape, requested);
     if (const config::ConfigFault fault = config::fault_of(config))
       exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, expected_text(fault)), config);
   }
-  std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); });
+  std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(), takes_less);
+  prefer_common(timed, ranking.candidates);
   return ranking;
 }
 
@@ -143,16 +155,41 @@ GemmConfig choose(const GemmProblem& problem, const Request& request) {
     const GemmConfig config = choose_default(timed, requested, sms);
     if (!config::fault_of(config)) return config;
   }
-  const CostConstants k = constants_of(request);
-  std::optional<GemmConfig> best;
-  double least = 0;
-  for (const GemmConfig& listed : config_list(requested)) {
-    if (best && least_us(timed, listed, sms, k) >= least) continue;
-    if (!objection(problem, listed, request).empty()) continue;
-    const double us = cost_of(timed, in_order(timed, listed, requested, sms), sms, k).total();
-    if (!best || us < least) best = listed, least = us;
+  const CostConstants k = constants_of(request), plain = without_correction(k);
+  struct Bounded {
+    const GemmConfig* config;
+    double us;  // the least it may take
+  };
+  std::vector<Bounded> listed;
+  for (const GemmConfig& config : config_list(requested)) listed.push_back({&config, least_us(timed, config, sms, k)});
+  std::stable_sort(listed.begin(), listed.end(), [](const Bounded& a, const Bounded& b) { return a.us < b.us; });
+
+  double least = std::numeric_limits<double>::infinity();
+  const auto may_be_chosen = [&](double us) { return us <= least * (1 + kIndistinct); };
+  std::vector<Candidate> waiting, known;
+  const auto consider = [&](std::span<Candidate> candidates) {
+    correct(timed, candidates);
+    for (const Candidate& c : candidates) least = std::min(least, c.cost.total()), known.push_back(c);
+  };
+  // A correction takes several times as long as the model. So configs whose modelled time is no less than the least
+  // corrected one wait until that is known of all others; few of them can still be faster.
+  const double most_gain = std::exp(kLeastCorrection);
+  for (const Bounded& one : listed) {
+    if (!may_be_chosen(one.us)) break;
+    if (!objection(problem, *one.config, request).empty()) continue;
+    const GemmConfig config = in_order(timed, *one.config, requested, sms);
+    Candidate candidate{config, cost_of(timed, config, sms, plain)};
+    const double us = candidate.cost.total();
+    if (us < least) consider({&candidate, 1});
+    else if (may_be_chosen(us * most_gain)) waiting.push_back(candidate);
   }
-  return best ? in_order(timed, *best, requested, sms) : complete({}, requested);
+  std::stable_sort(waiting.begin(), waiting.end(), takes_less);
+  constexpr std::size_t kAtOnce = 16;
+  for (std::size_t i = 0; i < waiting.size() && may_be_chosen(waiting[i].cost.total() * most_gain); i += kAtOnce)
+    consider(std::span(waiting).subspan(i, std::min(kAtOnce, waiting.size() - i)));
+  std::stable_sort(known.begin(), known.end(), takes_less);
+  prefer_common(timed, known);
+  return known.empty() ? complete({}, requested) : known.front().config;
 }
 
 }  // namespace ww::select

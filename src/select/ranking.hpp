@@ -20,11 +20,6 @@ struct Request {
   Pdl pdl = Pdl::automatic;
 };
 
-struct Candidate {
-  GemmConfig config;
-  Cost cost;
-};
-
 /// Configs that are excluded for one reason.
 struct Exclusion {
   std::string reason;  // "tile (n): expected a multiple of 8 up to 256"
@@ -35,7 +30,7 @@ struct Exclusion {
 void exclude(std::vector<Exclusion>& list, const std::string& reason, const GemmConfig& config);
 
 struct Ranking {
-  std::vector<Candidate> candidates;  // fastest first; ties in the order of the list
+  std::vector<Candidate> candidates;  // fastest first, but for prefer_common(); ties in the order of the list
   std::vector<Exclusion> exclusions;  // in the order of the list
 };
 

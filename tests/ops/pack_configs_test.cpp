@@ -81,8 +81,19 @@ TEST(Packs, HoldThePackingOfScales) {
   EXPECT_EQ(planned.kernels[0].text, "pack=ue8m0");
 }
 
-// Layers of DeepSeek-V3, Qwen3 and Llama 3.1, which bench/cases/models.json has.
-TEST(Packs, HoldTheConfigsOfRandomLayers) {
+/// How many of the cases find their kernel in the list.
+std::size_t held_of(const std::vector<PrepareCase>& cases) {
+  const Prepared planned = plan_kernels(cases);
+  EXPECT_EQ(planned.failed, 0u);
+  std::size_t held = 0;
+  for (const PreparedKernel& kernel : planned.kernels)
+    if (listed_keys().contains(key_of(kernel.config))) held += kernel.cases.size();
+  return held;
+}
+
+// Layers of DeepSeek-V3, Qwen3 and Llama 3.1, which bench/cases/models.json has. The list has what two or more of the
+// layers run; the rest is compiled on demand.
+TEST(Packs, HoldMostConfigsOfRandomLayers) {
   constexpr std::int64_t kLayers[][2] = {{2112, 7168},  {24576, 1536}, {7168, 16384}, {6144, 4096},  {28672, 4096},
                                          {4096, 14336}, {10240, 8192}, {8192, 28672}, {7168, 18432}, {36864, 7168}};
   constexpr std::int64_t kExperts[][4] = {
@@ -112,12 +123,8 @@ TEST(Packs, HoldTheConfigsOfRandomLayers) {
                                     .b = bf ? bf16 : e4m3,
                                     .scale = bf ? Scale::none : Scale::block_1x128_128x128}});
   }
-  const Prepared planned = plan_kernels(cases);
-  EXPECT_EQ(planned.failed, 0u);
-  for (const PreparedKernel& kernel : planned.kernels)
-    EXPECT_EQ(listed_keys().count(key_of(kernel.config)), 1u)
-        << to_text(kernel.config)
-        << "\nis not in src/launch/pack_configs.txt; tools/pack_configs.py writes it anew (seed " << kSeed << ")";
+  EXPECT_GE(held_of(cases), 85u) << "of 90 problems (seed " << kSeed
+                                 << "); tools/pack_configs.py writes src/launch/pack_configs.txt anew";
 }
 
 // Of Blackwell the list has what the model expects for four or more of the layers; the rest is compiled on demand.
@@ -136,13 +143,9 @@ TEST(Packs, HoldMostConfigsOfRandomLayersOfBlackwell) {
     const auto& [type, scale] = pick(kTypes);
     cases.push_back({GemmProblem{.m = pick(kRows), .n = n, .k = k, .a = type, .b = type, .scale = scale}, blackwell});
   }
-  const Prepared planned = plan_kernels(cases);
-  ASSERT_EQ(planned.failed, 0u);
-  std::size_t held = 0;
-  for (const PreparedKernel& kernel : planned.kernels)
-    if (listed_keys().contains(key_of(kernel.config))) held += kernel.cases.size();
-  EXPECT_GE(held, 85u) << "of 100 problems (seed " << kSeed
-                       << "); tools/pack_configs.py --arch sm100 writes src/launch/sm100_pack_configs.txt anew";
+  EXPECT_GE(held_of(cases), 85u)
+      << "of 100 problems (seed " << kSeed
+      << "); tools/pack_configs.py --arch sm100 writes src/launch/sm100_pack_configs.txt anew";
 }
 
 class KernelPack : public testing::Test {

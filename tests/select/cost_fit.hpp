@@ -58,6 +58,13 @@ inline constexpr int kRecordedSms = 132;
 
 using Cases = std::vector<RecordedCase>;
 
+/// The model without corrections, which belong to the constants of today.
+inline CostConstants uncorrected() {
+  CostConstants k;
+  k.corrected = false;
+  return k;
+}
+
 /// Returns the modelled cost of `c`, launched as the recorded times of `one` were.
 inline Cost cost_of(const RecordedCase& one, const GemmConfig& c, CostConstants k) {
   if (!one.overlaps) k.overlap_us = 0;

@@ -12,6 +12,7 @@
 #include "config/config_text.hpp"
 #include "cost_fit.hpp"
 #include "select/config_list.hpp"
+#include "select/correction.hpp"
 #include "select/ranking.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -37,19 +38,75 @@ Cases recorded(const std::string& until = "~") {
 TEST(CostModel, MeetsRecordedTimes) {
   const Cases all = recorded(), earlier = recorded("2026-11-28");
   ASSERT_GE(earlier.size(), 301u);
-  EXPECT_LT(ww::testing::error_of(earlier, {}), 0.08);
-  ASSERT_GE(all.size(), 918u);
-  EXPECT_LT(ww::testing::error_of(all, {}), 0.083);
+  EXPECT_LT(ww::testing::error_of(earlier, {}), 0.08) << "of kernels that changed before the correction was fitted";
+  EXPECT_LT(ww::testing::error_of(earlier, ww::testing::uncorrected()), 0.08);
+  ASSERT_GE(all.size(), 2057u);
+  EXPECT_LT(ww::testing::error_of(all, {}), 0.062);
 }
 
 /// Of the configs that ran, the model takes one within a tenth of the fastest in nearly all cases.
 TEST(CostModel, TakesOneNearTheBestThatRan) {
   const Cases all = recorded(), earlier = recorded("2026-11-28");
-  EXPECT_GE(ww::testing::near_best(earlier, {}), 295) << "of " << earlier.size();
-  EXPECT_LT(ww::testing::loss_of(earlier, {}), 1.013);
+  EXPECT_GE(ww::testing::near_best(earlier, {}), 294) << "of " << earlier.size();
+  EXPECT_GE(ww::testing::near_best(earlier, ww::testing::uncorrected()), 295) << "of " << earlier.size();
+  EXPECT_LT(ww::testing::loss_of(earlier, {}), 1.01);
   // Among the cases of that day are those at which auto lost most, and configs and orders that no list had before.
-  EXPECT_GE(ww::testing::near_best(all, {}), 885) << "of " << all.size();
-  EXPECT_LT(ww::testing::loss_of(all, {}), 1.0145);
+  EXPECT_GE(ww::testing::near_best(all, {}), 2030) << "of " << all.size();
+  EXPECT_LT(ww::testing::loss_of(all, {}), 1.0095);
+}
+
+/// The same of problems that no fit has seen: bench/results keeps their times apart from those of fits.
+TEST(CostModel, TakesOneNearTheBestOfUnseenProblems) {
+  Cases unseen;
+  ASSERT_TRUE(ww::testing::read_cases(fmt::format("{}/2026-11-28_h200_dense_unseen.json", WW_RESULTS), unseen));
+  const Cases seen = recorded();
+  std::erase_if(unseen, [&](const RecordedCase& one) {
+    return std::any_of(seen.begin(), seen.end(), [&](const RecordedCase& other) {
+      const GemmProblem &p = one.problem, &q = other.problem;
+      return p.m == q.m && p.n == q.n && p.k == q.k && p.a == q.a && p.scale == q.scale;
+    });
+  });
+  ASSERT_EQ(unseen.size(), 119u);
+  const auto beyond = [&](double loss) {
+    return std::count_if(unseen.begin(), unseen.end(),
+                         [&](const RecordedCase& one) { return ww::testing::taken(one, {}).us > loss * one.best(); });
+  };
+  EXPECT_LT(ww::testing::loss_of(unseen, {}), 1.014);
+  EXPECT_LE(beyond(1.03), 17);
+  EXPECT_LE(beyond(1.08), 3);
+  EXPECT_GT(ww::testing::loss_of(unseen, ww::testing::uncorrected()), 1.02) << "or corrections gain nothing";
+}
+
+/// The correction is bounded, and only single products on Hopper below the power limit have one.
+TEST(CostModel, CorrectsWhatHasRecordedTimes) {
+  const GemmConfig config =
+      config::resolve({.operands = {.scale = Scale::tensor}, .tile = {64, 128}, .cluster = {1, 1}});
+  GemmProblem p{.m = 64, .n = 7168, .k = 2048, .scale = Scale::tensor, .lda = 2048, .ldb = 2048, .ldd = 7168};
+  const auto share = [&](const GemmProblem& of) {
+    const Cost cost = cost_of(of, config, kH200.sms);
+    return cost[Term::correction] / (cost.total() - cost[Term::correction]);
+  };
+  EXPECT_NE(share(p), 0);
+  for (p.m = 1; p.m < 3000; p.m += 37) {
+    EXPECT_GE(share(p), std::expm1(kLeastCorrection) - 1e-12) << p.m;
+    EXPECT_LE(share(p), std::expm1(kLargestCorrection) + 1e-12) << p.m;
+  }
+  p.m = 8192;
+  EXPECT_EQ(share(p), 0) << "at the power limit";
+  p.m = 64, p.batch = 4;
+  EXPECT_EQ(share(p), 0) << "of a batch";
+  p.batch = 1, p.pointer_array = true;
+  EXPECT_EQ(share(p), 0) << "of an array of pointers";
+}
+
+TEST(CostModel, CorrectsManyConfigsAsOneByOne) {
+  const GemmProblem p{.m = 200, .n = 3072, .k = 4096, .scale = Scale::tensor, .lda = 4096, .ldb = 4096, .ldd = 3072};
+  std::vector<Candidate> candidates;
+  for (const GemmConfig& c : config_list(of_problem(p, {})))
+    candidates.push_back({c, cost_of(p, c, kH200.sms, ww::testing::uncorrected())});
+  correct(p, candidates);
+  for (const Candidate& c : candidates)
+    ASSERT_EQ(c.cost[Term::correction], cost_of(p, c.config, kH200.sms)[Term::correction]) << to_text(c.config);
 }
 
 /// A batch is as much work as one product of as many rows.
@@ -97,10 +154,10 @@ TEST(CostModel, TakesTheBestAtThePowerLimit) {
 TEST(CostModel, FitHoldsForCasesItHasNotSeen) {
   const Cases cases = recorded();
   for (const std::size_t first : {0, 1}) {
-    const CostConstants k = ww::testing::fit(ww::testing::half_of(cases, first), {}, 12);
+    const CostConstants k = ww::testing::fit(ww::testing::half_of(cases, first), ww::testing::uncorrected(), 12);
     const Cases unseen = ww::testing::half_of(cases, 1 - first);
-    EXPECT_LT(ww::testing::error_of(unseen, k), 0.095);
-    EXPECT_GE(ww::testing::near_best(unseen, k), 252) << "of " << unseen.size();
+    EXPECT_LT(ww::testing::error_of(unseen, k), 0.09);
+    EXPECT_GE(ww::testing::near_best(unseen, k), 955) << "of " << unseen.size();
   }
 }
 
@@ -117,7 +174,7 @@ TEST(CostModel, TermsAreFiniteAndNotNegative) {
                 const Cost cost = cost_of(p, c, sms);
                 ASSERT_LE(least_us(p, c, sms), cost.total() * (1 + 1e-12)) << to_text(c) << ", " << m << " x " << n;
                 for (int t = 0; t < kTerms; ++t)
-                  ASSERT_TRUE(std::isfinite(cost.us[t]) && cost.us[t] >= 0)
+                  ASSERT_TRUE(std::isfinite(cost.us[t]) && (cost.us[t] >= 0 || Term(t) == Term::correction))
                       << name_of(Term(t)) << " = " << cost.us[t] << " of " << to_text(c) << ", " << m << " x " << n
                       << " x " << k << " on " << sms;
               }

@@ -18,6 +18,7 @@
 
 #include "config/config_text.hpp"
 #include "coordinate_descent.hpp"
+#include "recorded_times.hpp"
 #include "select/grouped_configs.hpp"
 #include "select/grouped_cost.hpp"
 #include "warpwright/config/resolve.hpp"
@@ -126,29 +127,6 @@ inline constexpr Constant kGroupedFitted[] = {
 inline constexpr int kGroupedSms = 132;
 
 inline std::string kind_of(double mean) { return mean <= 32 ? "decode" : mean <= 512 ? "middle" : "large"; }
-
-/// The times of one case of a result, which name the config or, in recorded results, its place in a list of them.
-struct TimeText {
-  std::string config;
-  double us = 0;
-  bool rough = false;
-};
-inline std::vector<TimeText> times_of(const nlohmann::json& result, const nlohmann::json& one) {
-  std::vector<TimeText> times;
-  for (const char* kind : {"times", "rough"})
-    if (one.contains(kind))
-      for (const auto& pair : one[kind])
-        times.push_back({result["configs"][pair[0].get<std::size_t>()], pair[1], *kind == 'r'});
-  if (!one.contains("contenders")) return times;
-  for (const auto& contender : one["contenders"]) {
-    const bool rough = contender.value("rough", false);
-    // The first config of a problem runs cold: four calls of it say nothing.
-    if (rough && contender == one["contenders"].front()) continue;
-    const std::string text = contender.value("config", "");
-    if (text.starts_with("arch=")) times.push_back({text, contender.value("us", 0.0), rough});
-  }
-  return times;
-}
 
 /// Adds the cases of a result of bench/grouped_random.py or bench/grouped_torch.py, one for each recipe and encoding.
 inline bool read_grouped(const std::string& path, GroupedCases& cases) {

@@ -7,18 +7,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <random>
 #include <set>
 #include <string>
 
 #include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
+#include "select/common_shapes.hpp"
+#include "select/correction.hpp"
 #include "select/default_configs.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/swap_ab.hpp"
+#include "warpwright/host/explain.hpp"
 
 namespace ww::select {
 namespace {
@@ -34,21 +39,6 @@ TEST(Choose, SuitsTheProblem) {
   EXPECT_TRUE(columns == 11 || columns == 12) << columns << " columns; 11 and 12 are three waves of 132 tiles";
   EXPECT_FALSE(is_batch_invariant(choose(problem(64, 2112, 7168), {}))) << "33 tiles of 56 k-blocks for 132 SMs";
   EXPECT_FALSE(is_batch_invariant(choose(problem(256, 256, 65536), {}))) << "few tiles, long K";
-}
-
-/// A choice skips configs by a bound; the ranking does not.
-TEST(Choose, TakesTheFirstOfTheRanking) {
-  std::mt19937_64 random(20261128);
-  const auto upto = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % most); };
-  for (int i = 0; i < 24; ++i) {
-    const bool wide = random() % 2;
-    GemmProblem p = problem(upto(random() % 2 ? 100 : 3000), 8 * upto(1500), 64 * upto(120),
-                            wide           ? Scale::none
-                            : random() % 2 ? Scale::tensor
-                                           : Scale::block_1x128_128x128);
-    if (wide) p.a = p.b = bf16;
-    EXPECT_EQ(choose(p, {}), rank(p, {}).candidates.front().config) << p.m << " x " << p.n << " x " << p.k;
-  }
 }
 
 TEST(Choose, TakesSwapAbForFewRowsOnly) {
@@ -103,9 +93,61 @@ TEST(Choose, IsTheFirstOfTheRanking) {
         const Ranking ranking = rank(p, request);
         ASSERT_FALSE(ranking.candidates.empty());
         EXPECT_EQ(choose(p, request), ranking.candidates.front().config);
-        for (std::size_t i = 1; i < ranking.candidates.size(); ++i)
+        for (std::size_t i = 2; i < ranking.candidates.size(); ++i)
           EXPECT_LE(ranking.candidates[i - 1].cost.total(), ranking.candidates[i].cost.total());
       }
+}
+
+/// A choice leaves most configs out by bounds. That must not change it, and what is common may take its place only
+/// where times are alike.
+TEST(Choose, IsTheFirstOfTheRankingOfRandomProblems) {
+  constexpr unsigned kSeed = 1128;
+  std::mt19937 random(kSeed);
+  const auto up_to = [&](double most) {
+    return static_cast<std::int64_t>(std::exp(std::uniform_real_distribution(0.0, std::log(most))(random)));
+  };
+  for (int i = 0; i < 40; ++i) {
+    const Scale scale = std::array{Scale::none, Scale::tensor, Scale::block_1x128_128x128}[i % 3];
+    GemmProblem p = problem(up_to(20000), 8 * up_to(4000), 128 * up_to(150), scale);
+    if (scale == Scale::none) p.a = p.b = bf16;
+    const Request request{.sms = i % 5 == 0 ? 66 : 132, .batch_invariant = i % 7 == 0};
+    const std::string replay = fmt::format("{} x {} x {}, {}, seed {}", p.m, p.n, p.k, name_of(scale), kSeed);
+    const std::vector<Candidate> candidates = rank(p, request).candidates;
+    ASSERT_FALSE(candidates.empty()) << replay;
+    EXPECT_EQ(choose(p, request), candidates.front().config) << replay;
+    double least = candidates.front().cost.total();
+    for (const Candidate& c : candidates) least = std::min(least, c.cost.total());
+    EXPECT_LE(candidates.front().cost.total(), least * (has_correction(p, {}) ? 1 + kIndistinct : 1)) << replay;
+  }
+}
+
+TEST(Choose, TakesACommonKernelWhereTimesAreAlike) {
+  const GemmProblem p = problem(64, 7168, 2048);
+  const auto candidate = [](const char* text, double us) {
+    Candidate made{config::resolve(*parse_config(text)), {}};
+    made.cost[Term::tensor] = us;
+    return made;
+  };
+  const Candidate rare = candidate("scale=block,tile=192x16x128,cluster=1x1", 10),
+                  common = candidate("scale=block,tile=128x128x128,cluster=1x1", 10.05),
+                  slower = candidate("scale=block,tile=128x128x128,cluster=1x1", 10.2);
+  ASSERT_LT(place_among_common(common.config), place_among_common(rare.config));
+  const auto first = [&](GemmProblem of, std::vector<Candidate> candidates) {
+    prefer_common(of, candidates);
+    return candidates.front().cost.total();
+  };
+  EXPECT_EQ(first(p, {rare, common, slower}), 10.05);
+  EXPECT_EQ(first(p, {rare, slower}), 10) << "2 % are more than the model errs";
+  EXPECT_EQ(first(problem(16384, 7168, 2048), {rare, common}), 10) << "at the power limit";
+  int moved = 0;
+  for (std::int64_t m = 1; m < 200; m += 2) {
+    const Explanation made = explain(problem(m, 2112, 7168)).value();
+    const bool least = std::all_of(made.ranking.begin(), made.ranking.end(),
+                                   [&](const RankedConfig& other) { return made.chosen.us <= other.us; });
+    EXPECT_EQ(made.because.starts_with("the least modelled time"), least) << m << ": " << made.because;
+    moved += !least;
+  }
+  EXPECT_GT(moved, 0);
 }
 
 TEST(Choose, ManyShapesGetManyConfigs) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tune --kernels` on the emulated device: the rows that lines are for, what the file then says, and what auto takes.
+#include <algorithm>
+#include <limits>
 #include <set>
 
 #include "bench/native/kernel_choice.hpp"
@@ -65,13 +67,16 @@ TEST_F(FewKernels, EveryNumberOfRowsFollowsOneOfSoManyKernels) {
   EXPECT_LE(taken.size(), 3u);
 }
 
-/// As many kernels as auto takes lose nothing, and each problem then has the fastest config of its ranking.
+/// With a kernel for each problem nothing is lost: each then has the fastest config of its ranking.
 TEST_F(FewKernels, EnoughKernelsLoseNothing) {
   run_tune(dense_suite(), options(100)).value();
   const auto lines = read_lines(path_).value();
   for (const FileLine& one : lines) {
     const GemmProblem problem{.m = one.line.problem.m, .n = 2112, .k = 7168, .scale = Scale::block_1x128_128x128};
-    EXPECT_DOUBLE_EQ(one.line.us, explain(plain(), problem)->ranking.front().us) << problem.m;
+    double least = std::numeric_limits<double>::infinity();
+    const Explanation all = explain(plain(), problem).value();
+    for (const RankedConfig& config : all.ranking) least = std::min(least, config.us);
+    EXPECT_DOUBLE_EQ(one.line.us, least) << problem.m;
   }
 }
 

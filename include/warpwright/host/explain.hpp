@@ -48,7 +48,7 @@ struct Explanation {
   std::string tuning = {};                     // what that file says of the problem, or why that is not followed
   const char* modelled_for = "";               // the device whose times are modelled: "H200"
   bool measured = true;                        // false: its rates are those of publications, and no kernel ran on it
-  std::vector<RankedConfig> ranking = {};      // fastest first; for groups of K the chosen one first
+  std::vector<RankedConfig> ranking = {};      // first what is taken, then by time, if modelled
   std::vector<ExcludedConfigs> excluded = {};  // in the order of the list
 };
 
