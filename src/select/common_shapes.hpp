@@ -28,7 +28,7 @@ KernelShape shape_of(const GemmConfig& config);
 /// most problems; one behind the last for all others.
 int place_among_common(const GemmConfig& config);
 
-/// Moves to the front the most common of the candidates that are as fast as the first one. `candidates` are sorted by
+/// Moves the most common of the candidates within kIndistinct of the first to the front. `candidates` are sorted by
 /// time.
 void prefer_common(const GemmProblem& problem, std::vector<Candidate>& candidates);
 

@@ -16,7 +16,8 @@
 namespace ww::select {
 namespace {
 
-static_assert(static_cast<int>(TileScheduler::fixed) == 1 && static_cast<int>(TileScheduler::split_k) == 7,
+static_assert(static_cast<int>(Schedule::cooperative) == 1 && static_cast<int>(TileScheduler::fixed) == 1 &&
+                  static_cast<int>(TileScheduler::stream_k) == 6 && static_cast<int>(TileScheduler::split_k) == 7,
               "trees and common_shapes.inc hold these numbers: fit both again");
 /// A node of a tree in preorder: its left subtree follows, for features up to `value`, and `right` nodes from here
 /// begins the other. A leaf has no right subtree; its value is a summand.
@@ -56,8 +57,6 @@ std::vector<double> sums_of_trees(const std::vector<Features>& all) {
     }
   return sums;
 }
-
-double count(std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); }
 
 }  // namespace
 
@@ -116,8 +115,8 @@ Features features_of(const GemmProblem& given, const GemmConfig& chosen, const C
   for (std::size_t i = 0; i < std::size(kShares); ++i) features[i] = static_cast<float>(cost[kShares[i]] / us);
   set(Feature::hbm_share, cost.hbm_bytes / kH200.hbm_bytes_per_us / us);
   set(Feature::modelled_us, us);
-  const double tiles_m = count(p.m, c.tile.m), tiles_n = count(p.n, c.tile.n), tiles = tiles_m * tiles_n;
-  const double cut = max(1, max(c.sm90.split, c.cluster.k)), k_blocks = count(p.k, c.tile.k);
+  const double tiles_m = tiles_in(p.m, c.tile.m), tiles_n = tiles_in(p.n, c.tile.n), tiles = tiles_m * tiles_n;
+  const double cut = max(1, max(c.sm90.split, c.cluster.k)), k_blocks = tiles_in(p.k, c.tile.k);
   const double units = tiles * cut / cost.resident;
   set(Feature::tiles_m, tiles_m), set(Feature::tiles_n, tiles_n), set(Feature::tiles, tiles);
   set(Feature::k_blocks, k_blocks), set(Feature::unit_blocks, k_blocks / cut);

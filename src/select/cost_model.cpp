@@ -92,8 +92,7 @@ struct Rows {
 Rows shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
                  const CostConstants& k) {
   const int in_cluster = config::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
-  const auto count = [](std::int64_t extent, int by) { return static_cast<double>(ceil_div(extent, by)); };
-  const double tiles_m = count(p.m, c.tile.m * c.cluster.m), tiles_n = count(p.n, c.tile.n * c.cluster.n);
+  const double tiles_m = tiles_in(p.m, c.tile.m * c.cluster.m), tiles_n = tiles_in(p.n, c.tile.n * c.cluster.n);
   const double all = tiles_m * tiles_n * static_cast<double>(p.batch);
   const double tiles = std::max(1.0, std::min(k.sharing_ctas / in_cluster / splits, all / step));
   const bool along_m = c.raster.band == RasterBand::along_m;
@@ -200,8 +199,6 @@ double least_us(const GemmProblem& p, const GemmConfig& c, int sms, const CostCo
 
 namespace {
 
-double count(std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); }
-
 /// The tiles of a launch, and how they are cut and shared out. The unit of work of a CTA is a tile, or a share of its
 /// k-blocks.
 struct Work {
@@ -216,11 +213,11 @@ Work work_of(const GemmProblem& p, const GemmConfig& c, int resident) {
   const int along_k = std::max(1, c.cluster.k);
   const double batch = static_cast<double>(p.batch);
   Work w;
-  w.k_blocks = count(p.k, c.tile.k);
+  w.k_blocks = tiles_in(p.k, c.tile.k);
   if (c.sm90.tile_scheduler == TileScheduler::split_k)
     w.splits = std::max(1.0, std::min(1.0 * (c.sm90.split / along_k), w.k_blocks));
   w.cut = w.splits * along_k;
-  w.cluster_tiles = count(p.m, c.tile.m * c.cluster.m) * count(p.n, c.tile.n * c.cluster.n) * batch;
+  w.cluster_tiles = tiles_in(p.m, c.tile.m * c.cluster.m) * tiles_in(p.n, c.tile.n * c.cluster.n) * batch;
   w.tiles = w.cluster_tiles * c.cluster.m * c.cluster.n;
   w.exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile.m / c.tile.n;
   w.clusters = 1.0 * resident / config::cluster_of(c).size();
@@ -279,7 +276,7 @@ struct Tiles {
 
 Tiles tiles_of(const GemmProblem& p, const GemmConfig& c, bool swapped, int resident, const CostConstants& k) {
   const Work w = work_of(p, c, resident);
-  const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
+  const auto share_inside = [&](std::int64_t extent, int step) { return extent / (tiles_in(extent, step) * step); };
   // Not always B's share: the constants are fitted this way, with rows of B past N that affect no numbers.
   const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
                       swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};

@@ -9,9 +9,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "select/machine_rates.hpp"
+#include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::select {
@@ -55,6 +57,9 @@ struct Candidate {
   GemmConfig config;
   Cost cost;
 };
+
+/// Returns how many tiles, or k-blocks, cover an extent.
+inline double tiles_in(std::int64_t extent, int tile) { return static_cast<double>(ceil_div(extent, tile)); }
 
 /// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
 /// (tests/select/fit_cost_model.cpp). The others are hardware facts or were measured separately.

@@ -34,7 +34,7 @@ std::vector<LikelySizes> assumed_sizes(const GroupedProblem& problem);
 /// Returns the distribution of known counts, in at most 12 shares of groups of similar size.
 GroupSizes sizes_of(std::span<const std::int64_t> counts);
 
-/// Rates and latencies of an H200, close to a fit to the 520 problems of
+/// Rates and latencies of an H200, 0.85 of the way from earlier constants to a fit to the 520 problems of
 /// bench/results/2026-11-28_h200_grouped_fit.json (docs/selection.md). Clocks are at the full clock.
 struct GroupedConstants {
   double ragged_us = 1.422;     // a launch: until the first load has arrived, and after the last store

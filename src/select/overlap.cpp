@@ -35,9 +35,8 @@ bool overlap_pays(const GemmProblem& given, const GemmConfig& chosen, int sms, c
   if (config::is_sm100(chosen)) return given.m <= 64 && given.k <= 8192;
   const GemmProblem p = kernel_problem(given, chosen);
   const GemmConfig c = config::kernel_config(chosen);
-  const auto tiles = [](std::int64_t extent, int tile) { return static_cast<double>(ceil_div(extent, tile)); };
   if (cost.total() > kLongestUs) return false;
-  const double tiles_m = tiles(p.m, c.tile.m), tiles_n = tiles(p.n, c.tile.n);
+  const double tiles_m = tiles_in(p.m, c.tile.m), tiles_n = tiles_in(p.n, c.tile.n);
   const double share = tiles_m * tiles_n * max(1, max(c.sm90.split, c.cluster.k)) / sms;  // CTAs for each SM
   const bool wide = c.tile.m >= kWideTile, apart = config::cluster_of(c).size() > 1 || std::min(tiles_m, tiles_n) == 1;
   if (share >= kManyTiles) return wide;

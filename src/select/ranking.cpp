@@ -171,8 +171,8 @@ GemmConfig choose(const GemmProblem& problem, const Request& request) {
     correct(timed, candidates);
     for (const Candidate& c : candidates) least = std::min(least, c.cost.total()), known.push_back(c);
   };
-  // A correction takes several times as long as the model. So configs whose modelled time is no less than the least
-  // corrected one wait until that is known of all others; few of them can still be faster.
+  // Evaluating the trees takes about ten times as long as the model. So a config whose modelled time is not below the
+  // least corrected time so far is set aside, and corrected later only if the largest reduction could make it faster.
   const double most_gain = std::exp(kLeastCorrection);
   for (const Bounded& one : listed) {
     if (!may_be_chosen(one.us)) break;

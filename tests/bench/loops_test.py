@@ -155,8 +155,21 @@ class Choice(unittest.TestCase):
         self.assertEqual(sorted(found), ["before", "best", "torch"])
         for name, expected in (("best", 1.1), ("torch", 0.5), ("before", 11 / 12)):
             self.assertAlmostEqual(found[name], expected)
-        self.assertIn("mean 1.100, worst 1.100, of 1 0 % within 3 %, 1 more", dense_choice.class_means([result])[2])
+        self.assertIn("mean 1.100, worst 1.100, of 1 0 % within 3 %, 1 more", dense_choice.class_means([result])[1])
         self.assertEqual(dense_choice.losses({**result, "chosen": "arch=sm90,w"}), {}, "it did not run")
+
+    def test_a_compact_result_keeps_every_time_and_what_did_not_run(self):
+        import loop
+        peer, failed = {"config": "torch", "us": 5.0}, {"config": "arch=sm90,z", "error": "refused"}
+        cold = {"config": "arch=sm90,x", "us": 9.0, "rough": True}
+        entries = [cold, {"config": "arch=sm90,y", "us": 2.00004}, {"config": "arch=sm90,x", "us": 3.0, "rough": True}]
+        record = {"seed": 1, "cases": [{"m": 1, "chosen": "arch=sm90,y", "contenders": [*entries, peer, failed]},
+                                       {"m": 2, "chosen": "arch=sm90,x", "contenders": entries[:1]}]}
+        made = loop.compact(record)
+        self.assertEqual(made["configs"], ["arch=sm90,y", "arch=sm90,x"])
+        self.assertEqual(made["cases"][0], {"m": 1, "chosen": 0, "times": [(0, 2.0)], "rough": [(1, 3.0)],
+                                            "contenders": [peer, failed]})
+        self.assertEqual((made["cases"][1]["chosen"], made["cases"][1]["rough"]), (1, []), "a cold device says nothing")
 
     def test_orders_are_those_of_the_kernels_and_each_comes_once(self):
         import launch_order

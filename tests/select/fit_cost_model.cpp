@@ -5,8 +5,8 @@
 //   fit_cost_model --fit <result.json>...    the same without corrections, after a fit to all cases, whose constants it
 //                                            prints; then fits to those of every other problem, judged by those that
 //                                            they have not seen
-//   fit_cost_model --features <result.json>...  what tools/fit_correction.py reads: a line for every recorded time of
-//                                               today's kernels, with the features of its config
+//   fit_cost_model --features <result.json>...  prints the input of tools/fit_correction.py: a line for each recorded
+//                                               time of the present kernels, with the features of its config
 // A result is what `warpwright bench gemm --result FILE` writes.
 #include <fmt/format.h>
 

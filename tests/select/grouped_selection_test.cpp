@@ -338,8 +338,8 @@ TEST(GroupedModel, LosesLittleOnProblemsThatItWasNotFittedTo) {
   EXPECT_GT(all.near / all.cases, 0.6);
 }
 
-/// Tiles of 160 and 192 columns with block scales meet several scales of B. Where one of them is the fastest, what is
-/// taken instead loses little, and some are taken.
+/// Tiles of 160 and 192 columns with block scales meet several scales of B. The model rarely takes them. It must take
+/// some, and lose at most 4 % in the mean on the problems on which one of them is the fastest.
 TEST(GroupedModel, TakesTilesThatMeetSeveralScalesOfBWhereTheyAreFast) {
   int best = 0, taken = 0;
   double lost = 0;

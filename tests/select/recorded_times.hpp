@@ -16,7 +16,7 @@
 
 namespace ww::testing {
 
-/// The times of one case of a result, which name the config or, in recorded results, its place in a list of them.
+/// A recorded time. Results name its config, and compact ones (bench/loop.py) its index in their list of configs.
 struct TimeText {
   std::string config;
   double us = 0;
