@@ -32,7 +32,7 @@ MODELS = pathlib.Path(__file__).with_name("cases") / "models.json"
 RECIPES = ("block", "block", "tensor", "bf16", "block", "bf16")
 CLASSES = ("decode", "middle", "large")
 LOAD_SECONDS, REPLAY_SECONDS = 0.2, 1e-3
-MOST_WEIGHTS, LEAST_WEIGHTS, MOST_FLOPS = 2.5e9, 12e6, 1.1e12
+MOST_WEIGHTS, LEAST_WEIGHTS, MOST_FLOPS = 2.5e9, 4e6, 1.1e12
 MOST_ERROR, COMPILE_THREADS = 0.1, 8
 PROBLEM_SECONDS, STOPPED = 60.0, 3  # exit status
 

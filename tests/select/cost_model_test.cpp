@@ -40,8 +40,8 @@ TEST(CostModel, MeetsRecordedTimes) {
   ASSERT_GE(earlier.size(), 301u);
   EXPECT_LT(ww::testing::error_of(earlier, {}), 0.08) << "of kernels that changed before the correction was fitted";
   EXPECT_LT(ww::testing::error_of(earlier, ww::testing::uncorrected()), 0.08);
-  ASSERT_GE(all.size(), 2057u);
-  EXPECT_LT(ww::testing::error_of(all, {}), 0.062);
+  ASSERT_GE(all.size(), 2690u);
+  EXPECT_LT(ww::testing::error_of(all, {}), 0.063);
 }
 
 /// Of the configs that ran, the model takes one within a tenth of the fastest in nearly all cases.
@@ -49,16 +49,17 @@ TEST(CostModel, TakesOneNearTheBestThatRan) {
   const Cases all = recorded(), earlier = recorded("2026-11-28");
   EXPECT_GE(ww::testing::near_best(earlier, {}), 294) << "of " << earlier.size();
   EXPECT_GE(ww::testing::near_best(earlier, ww::testing::uncorrected()), 295) << "of " << earlier.size();
-  EXPECT_LT(ww::testing::loss_of(earlier, {}), 1.01);
-  // Among the cases of that day are those at which auto lost most, and configs and orders that no list had before.
-  EXPECT_GE(ww::testing::near_best(all, {}), 2030) << "of " << all.size();
-  EXPECT_LT(ww::testing::loss_of(all, {}), 1.0095);
+  EXPECT_LT(ww::testing::loss_of(earlier, {}), 1.0105);
+  // Among the cases since are those at which auto lost most, and configs and orders that no list had before.
+  EXPECT_GE(ww::testing::near_best(all, {}), 2670) << "of " << all.size();
+  EXPECT_LT(ww::testing::loss_of(all, {}), 1.008);
 }
 
 /// The same of problems that no fit has seen: bench/results keeps their times apart from those of fits.
 TEST(CostModel, TakesOneNearTheBestOfUnseenProblems) {
   Cases unseen;
-  ASSERT_TRUE(ww::testing::read_cases(fmt::format("{}/2026-11-28_h200_dense_unseen.json", WW_RESULTS), unseen));
+  for (const char* day : {"2026-11-28", "2026-11-29"})
+    ASSERT_TRUE(ww::testing::read_cases(fmt::format("{}/{}_h200_dense_unseen.json", WW_RESULTS, day), unseen));
   const Cases seen = recorded();
   std::erase_if(unseen, [&](const RecordedCase& one) {
     return std::any_of(seen.begin(), seen.end(), [&](const RecordedCase& other) {
@@ -66,14 +67,14 @@ TEST(CostModel, TakesOneNearTheBestOfUnseenProblems) {
       return p.m == q.m && p.n == q.n && p.k == q.k && p.a == q.a && p.scale == q.scale;
     });
   });
-  ASSERT_EQ(unseen.size(), 119u);
+  ASSERT_EQ(unseen.size(), 248u);
   const auto beyond = [&](double loss) {
     return std::count_if(unseen.begin(), unseen.end(),
                          [&](const RecordedCase& one) { return ww::testing::taken(one, {}).us > loss * one.best(); });
   };
-  EXPECT_LT(ww::testing::loss_of(unseen, {}), 1.014);
-  EXPECT_LE(beyond(1.03), 17);
-  EXPECT_LE(beyond(1.08), 3);
+  EXPECT_LT(ww::testing::loss_of(unseen, {}), 1.012);
+  EXPECT_LE(beyond(1.03), 32);
+  EXPECT_LE(beyond(1.08), 4);
   EXPECT_GT(ww::testing::loss_of(unseen, ww::testing::uncorrected()), 1.02) << "or corrections gain nothing";
 }
 
