@@ -10,6 +10,7 @@
 #include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "select/common_shapes.hpp"
 #include "select/grouped_configs.hpp"
 #include "select/grouped_ranking.hpp"
 
@@ -35,6 +36,12 @@ std::string device_text(const Explanation& made) {
                      caveat(made));
 }
 
+/// Says that the chosen config is not the fastest, but as fast and more common.
+std::string common(double indistinct) {
+  return fmt::format("a kernel that serves more problems than others within {:.2g} % of the least modelled time",
+                     100 * indistinct);
+}
+
 /// Why the chosen one of a ranking: one sentence.
 std::string because(const Explanation& made) {
   if (made.emulated && made.ranking.front().config != made.chosen.config)
@@ -46,10 +53,8 @@ std::string because(const Explanation& made) {
   const bool least = std::all_of(made.ranking.begin(), made.ranking.end(),
                                  [&](const RankedConfig& other) { return made.chosen.us <= other.us; });
   return fmt::format("{} of {} configs; most of it is {}{}",
-                     least ? "the least modelled time"
-                           : "a kernel that serves more problems than others within 1 % of the least modelled time",
-                     made.ranking.size(), largest == made.chosen.terms.end() ? "nothing" : largest->meaning,
-                     caveat(made));
+                     least ? std::string("the least modelled time") : common(select::kIndistinct), made.ranking.size(),
+                     largest == made.chosen.terms.end() ? "nothing" : largest->meaning, caveat(made));
 }
 
 /// Says what the tuning file of the device says.
@@ -105,8 +110,8 @@ void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation&
   made.excluded.push_back({reason, {config}});
 }
 
-/// Why this config: the model for sizes that it assumes, or rules on the same averages.
-std::string because(const GroupedProblem& p, const Explanation& made) {
+/// Why this config: the model for sizes that it assumes, or rules on the same averages. `by_model`: `auto` takes it.
+std::string because(const GroupedProblem& p, const Explanation& made, bool by_model) {
   // Of masked groups the host knows the room for rows, not how many there are.
   const std::string sizes = !p.expected_sizes.empty() ? fmt::format("the expected sizes of {} groups", p.groups)
                             : p.encoding == GroupEncoding::masked
@@ -115,8 +120,11 @@ std::string because(const GroupedProblem& p, const Explanation& made) {
                                               p.total_rows() / std::max<std::int64_t>(p.groups, 1));
   const auto at = std::find_if(made.ranking.begin(), made.ranking.end(),
                                [&](const RankedConfig& r) { return r.config == made.chosen.config; });
-  if (!made.measured || at == made.ranking.begin())
-    return fmt::format("the least modelled time of {} configs for {}{}", made.ranking.size(), sizes, caveat(made));
+  if (!made.measured || by_model || at == made.ranking.begin())
+    return fmt::format("{} of {} configs for {}{}",
+                       made.measured && at != made.ranking.begin() ? common(select::kIndistinctGroups)
+                                                                   : std::string("the least modelled time"),
+                       made.ranking.size(), sizes, caveat(made));
   return fmt::format("{}; {}; number {} of {} by modelled time",
                      made.emulated ? "the emulated device chooses among the configs whose modules are shipped"
                                    : "the request leaves no choice among those of the list",
@@ -139,7 +147,8 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
                       made.chosen);
   for (select::Exclusion& exclusion : all.exclusions)
     made.excluded.push_back({std::move(exclusion.reason), std::move(exclusion.configs)});
-  made.because = because(p, made);
+  const bool by_model = !all.candidates.empty() && all.candidates.front().config == made.chosen.config;
+  made.because = because(p, made, by_model);
   follow(decision.tuned, made);
   return made;
 }

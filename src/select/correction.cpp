@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the trees of correction_trees.inc.
+// Computes the features of a launch, and its correction by the trees of correction_trees.inc.
 #include "select/correction.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <limits>
 #include <vector>
 
 #include "select/swap_ab.hpp"
+#include "select/trees.hpp"
 #include "warpwright/config/sizes.hpp"
 
 namespace ww::select {
@@ -19,44 +18,9 @@ namespace {
 static_assert(static_cast<int>(Schedule::cooperative) == 1 && static_cast<int>(TileScheduler::fixed) == 1 &&
                   static_cast<int>(TileScheduler::stream_k) == 6 && static_cast<int>(TileScheduler::split_k) == 7,
               "trees and common_shapes.inc hold these numbers: fit both again");
-/// A node of a tree in preorder: its left subtree follows, for features up to `value`, and `right` nodes from here
-/// begins the other. A leaf has no right subtree; its value is a summand.
-struct Node {
-  std::uint8_t feature, right;
-  float value;
-};
-
-constexpr Node kNodes[] = {
+constexpr TreeNode kNodes[] = {
 #include "select/correction_trees.inc"
 };
-
-constexpr std::size_t end_of_tree(std::size_t root) {
-  while (kNodes[root].right) root += kNodes[root].right;
-  return root + 1;
-}
-constexpr std::size_t kTrees = [] {
-  std::size_t trees = 0;
-  for (std::size_t root = 0; root < std::size(kNodes); root = end_of_tree(root)) ++trees;
-  return trees;
-}();
-constexpr std::array<std::uint16_t, kTrees> kRoots = [] {
-  std::array<std::uint16_t, kTrees> roots{};
-  std::size_t next = 0;
-  for (std::uint16_t& root : roots) root = static_cast<std::uint16_t>(next), next = end_of_tree(next);
-  return roots;
-}();
-static_assert(std::size(kNodes) <= std::numeric_limits<std::uint16_t>::max());
-
-std::vector<double> sums_of_trees(const std::vector<Features>& all) {
-  std::vector<double> sums(all.size());
-  for (const std::size_t root : kRoots)
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const Node* node = kNodes + root;
-      while (node->right) node += all[i][node->feature] <= node->value ? 1 : node->right;
-      sums[i] += node->value;
-    }
-  return sums;
-}
 
 }  // namespace
 
@@ -132,6 +96,8 @@ Features features_of(const GemmProblem& given, const GemmConfig& chosen, const C
   return features;
 }
 
+double share_of(double logarithm) { return std::expm1(std::clamp(logarithm, kLeastCorrection, kLargestCorrection)); }
+
 bool has_correction(const GemmProblem& p, const GemmConfig& c) {
   const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   return !config::is_sm100(c) && p.batch == 1 && !p.pointer_array && operations > 0 && operations < kAtPowerLimit;
@@ -142,11 +108,11 @@ void correct(const GemmProblem& p, std::span<Candidate> candidates) {
   std::vector<Features> features;
   features.reserve(candidates.size());
   for (const Candidate& c : candidates) features.push_back(features_of(p, c.config, c.cost));
-  const std::vector<double> sums = sums_of_trees(features);
+  const std::vector<double> sums = sums_of_trees<kNodes>(features);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     Cost& cost = candidates[i].cost;
     cost[Term::correction] = 0;
-    cost[Term::correction] = cost.total() * std::expm1(std::clamp(sums[i], kLeastCorrection, kLargestCorrection));
+    cost[Term::correction] = cost.total() * share_of(sums[i]);
   }
 }
 

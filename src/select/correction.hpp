@@ -64,6 +64,8 @@ Features features_of(const GemmProblem& problem, const GemmConfig& config, const
 /// what trees may claim of configs unlike those that ran, and let a choice leave out configs that no correction makes
 /// the fastest.
 inline constexpr double kLeastCorrection = -0.15, kLargestCorrection = 0.3;
+/// Returns the correction relative to the modelled time for a sum of trees, which is a logarithm.
+double share_of(double logarithm);
 
 /// Returns whether modelled times of this product are corrected.
 bool has_correction(const GemmProblem& problem, const GemmConfig& config);

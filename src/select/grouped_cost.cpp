@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "select/grouped_correction.hpp"
 #include "select/sm100_grouped.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/config/token_widths.hpp"
@@ -15,9 +16,8 @@ namespace {
 constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowBytes;
 constexpr std::size_t kMostShares = 12;
 constexpr double kRounding = 1e-9;
-// Of sizes that the caller has not told: the weight of equal ones, and the widths of the spread ones.
-constexpr double kEqualWeight = 0.4;
-constexpr double kSpreads[] = {0.15, 0.4};
+// Widths of the distributions of sizes that the caller has not told.
+constexpr double kNarrow = 0.25, kWide = 0.7;
 
 /// A kind of tile of a launch: how many there are, and what one takes in microseconds at the full clock.
 struct Tiles {
@@ -232,11 +232,11 @@ std::vector<LikelySizes> assumed_sizes(const GroupedProblem& p) {
   const double groups = static_cast<double>(masked ? p.groups : min(p.groups, p.rows));
   const double rows = masked ? groups * std::ceil(static_cast<double>(p.rows) / 2) : static_cast<double>(p.rows);
   const double capacity = static_cast<double>(p.rows);  // of one group, whatever the encoding
-  std::vector<LikelySizes> likely{{kEqualWeight, {{groups, rows / groups}}}};
-  for (double width : kSpreads)
-    if (groups > 1)
-      likely.push_back({(1 - kEqualWeight) / std::size(kSpreads), spread_sizes(groups, rows, width, capacity)});
-    else likely.front().weight = 1;
+  if (groups == 1) return {{1, {{groups, rows}}}};
+  const double share = 0.25;
+  std::vector<LikelySizes> likely{{share, {{groups, rows / groups}}}};
+  for (double width : {kNarrow, kWide}) likely.push_back({share, spread_sizes(groups, rows, width, capacity)});
+  likely.push_back({share, spread_sizes(std::ceil(groups / 2), rows, kNarrow, capacity)});
   return likely;
 }
 
@@ -255,9 +255,11 @@ GroupSizes sizes_of(std::span<const std::int64_t> counts) {
   return sizes;
 }
 
-Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig& c, int sms,
-             const GroupedConstants& k) {
-  if (config::is_sm100(c)) return sm100_grouped_cost(p, sizes, c, sms);
+namespace {
+
+/// The model without corrections.
+Cost plain_cost(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig& c, int sms,
+                const GroupedConstants& k) {
   Cost cost;
   cost[Term::fill_drain] = launch_us(p, c, k);
   const int split = max(1, c.cluster.k), in_cluster = c.cluster.m * split, occupancy = max(1, c.sm90.occupancy);
@@ -305,6 +307,16 @@ Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig&
   const double power = sum.tensor * (is_fp8(p.a) ? k.power_fp8 : k.power_16) * split / sms / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
   return cost;
+}
+
+}  // namespace
+
+Cost cost_of(const GroupedProblem& p, const GroupSizes& sizes, const GemmConfig& c, int sms,
+             const GroupedConstants& k) {
+  if (config::is_sm100(c)) return sm100_grouped_cost(p, sizes, c, sms);
+  Candidate only{c, plain_cost(p, sizes, c, sms, k)};
+  if (k.corrected) correct(p, {{1, sizes}}, sms, {&only, 1}, k);
+  return only.cost;
 }
 
 Cost cost_of(const GroupedProblem& p, const std::vector<LikelySizes>& sizes, const GemmConfig& c, int sms,

@@ -28,7 +28,8 @@ struct LikelySizes {
 
 /// Returns the distributions that a plan for `problem` reckons with, whose weights sum to 1. If the problem has
 /// expected sizes, they are the only one. Otherwise the host knows the number of groups and of rows, or of masked
-/// groups the capacity, of which it takes half: groups of equal size, or of sizes that spread about their mean.
+/// groups the capacity, of which it takes half: groups of equal size, of sizes that spread a little or widely about
+/// their mean, and groups half of which are empty.
 std::vector<LikelySizes> assumed_sizes(const GroupedProblem& problem);
 
 /// Returns the distribution of known counts, in at most 12 shares of groups of similar size.
@@ -109,6 +110,9 @@ struct GroupedConstants {
   double scaled_128x96 = 173.8;
   double scaled_64x96 = 148.7;
   double scaled_64x32 = 140.7;
+  // The correction (grouped_correction.hpp) belongs to the constants above: with others, tools/fit_correction.py has to
+  // fit it again.
+  bool corrected = true;
 };
 
 /// Returns the modelled cost of `config`, resolved and without fault, for groups of these sizes on `sms` SMs.

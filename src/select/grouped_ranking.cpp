@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters the list of the family, evaluates the cost model, and sorts.
+// Filters the list of the family, evaluates the cost model, corrects modelled times by recorded ones, and sorts.
 #include "select/grouped_ranking.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "select/common_shapes.hpp"
 #include "select/fault_text.hpp"
 #include "select/grouped_configs.hpp"
+#include "select/grouped_correction.hpp"
 #include "select/grouped_list.hpp"
 #include "select/raster.hpp"
 #include "warpwright/config/faults.hpp"
@@ -36,35 +41,70 @@ bool is_for_descriptors(const GemmConfig& c) {
          c.sm90.tile_scheduler == TileScheduler::vertical;
 }
 
-}  // namespace
+bool takes_less(const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); }
 
-Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
-  Ranking ranking;
-  const std::vector<LikelySizes> sizes =
-      request.sizes.empty() ? assumed_sizes(problem) : std::vector<LikelySizes>{{1, request.sizes}};
+std::vector<LikelySizes> sizes_for(const GroupedProblem& problem, const GroupedRequest& request) {
+  return request.sizes.empty() ? assumed_sizes(problem) : std::vector<LikelySizes>{{1, request.sizes}};
+}
+
+/// Returns the configs of the list that can compute the problem, with modelled times. Others go to `exclusions`.
+std::vector<Candidate> candidates_for(const GroupedProblem& problem, const GroupedRequest& request,
+                                      const std::vector<LikelySizes>& sizes, std::vector<Exclusion>& exclusions) {
+  GroupedConstants plain;
+  plain.corrected = false;
+  std::vector<Candidate> candidates;
   const GemmConfig requested = of_problem(problem, request.config);
   for (GemmConfig config : grouped_list(requested, problem.encoding, problem.n)) {
     if (requested.arch == Arch::sm90 && requested.raster.width == 0 && !config::is_ragged(config))
       config.raster = raster_for(problem, config);
     const std::string reason = objection(problem, config, request);
-    if (!reason.empty()) exclude(ranking.exclusions, reason, config);
-    else ranking.candidates.push_back({config, cost_of(problem, sizes, config, request.sms)});
+    if (!reason.empty()) exclude(exclusions, reason, config);
+    else candidates.push_back({config, cost_of(problem, sizes, config, request.sms, plain)});
   }
+  return candidates;
+}
+
+}  // namespace
+
+Ranking rank(const GroupedProblem& problem, const GroupedRequest& request) {
+  Ranking ranking;
+  const std::vector<LikelySizes> sizes = sizes_for(problem, request);
+  ranking.candidates = candidates_for(problem, request, sizes, ranking.exclusions);
+  correct(problem, sizes, request.sms, ranking.candidates);
+  const GemmConfig requested = of_problem(problem, request.config);
   for (const GemmConfig& config : faulty_grouped(requested, problem.encoding, problem.n)) {
     const config::ConfigFault fault = config::fault_of_grouped(config);
     exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, expected_text(fault)), config);
   }
-  std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); });
+  std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(), takes_less);
+  prefer_common(problem, sizes, ranking.candidates);
   return ranking;
 }
 
 GemmConfig best_grouped(const GroupedProblem& problem, const GroupedRequest& request) {
   const GemmConfig& asked = request.config;
-  if (asked.arch == Arch::sm90 && !has_own_shape(asked) && !is_for_descriptors(asked))
-    if (const Ranking ranking = rank(problem, request); !ranking.candidates.empty())
-      return ranking.candidates.front().config;
-  return choose_grouped(problem, asked, request.sms);
+  if (asked.arch != Arch::sm90 || has_own_shape(asked) || is_for_descriptors(asked))
+    return choose_grouped(problem, asked, request.sms);
+  const std::vector<LikelySizes> sizes = sizes_for(problem, request);
+  std::vector<Exclusion> exclusions;
+  std::vector<Candidate> candidates = candidates_for(problem, request, sizes, exclusions);
+  if (candidates.empty()) return choose_grouped(problem, asked, request.sms);
+  // Trees take longer than the model: configs that even the largest reduction would leave behind are not corrected.
+  std::stable_sort(candidates.begin(), candidates.end(), takes_less);
+  constexpr std::size_t kAtOnce = 8;
+  const double reach = (1 + kIndistinctGroups) / std::exp(kLeastCorrection);
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t done = 0;
+  while (done < candidates.size() && candidates[done].cost.total() <= least * reach) {
+    const auto some = std::span(candidates).subspan(done, std::min(kAtOnce, candidates.size() - done));
+    correct(problem, sizes, request.sms, some);
+    for (const Candidate& c : some) least = std::min(least, c.cost.total());
+    done += some.size();
+  }
+  candidates.resize(done);
+  std::stable_sort(candidates.begin(), candidates.end(), takes_less);
+  prefer_common(problem, sizes, candidates);
+  return candidates.front().config;
 }
 
 }  // namespace ww::select

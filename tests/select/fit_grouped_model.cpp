@@ -6,6 +6,10 @@
 //                                               then fits to all and prints the constants
 //   fit_grouped_model --only NAME,... <result.json>...  fits these constants alone, to all problems, and prints them:
 //                                               where few results have the tiles that they stand for
+//   fit_grouped_model --features <result.json>...  prints the input of tools/fit_correction.py --grouped: a line for
+//                                               each recorded time, with the features of its config for the sizes that
+//                                               the groups had
+// Fits are without corrections.
 // A result is what bench/grouped_random.py or bench/grouped_torch.py writes.
 #include <fmt/format.h>
 
@@ -14,6 +18,7 @@
 #include <string>
 
 #include "grouped_fit.hpp"
+#include "select/grouped_correction.hpp"
 
 namespace {
 
@@ -44,6 +49,22 @@ void print(const GroupedCases& cases, const GroupedConstants& k) {
                    assumed = modelled_us(one, one.assumed, t.config, k);
       fmt::print("    {:>10.3f}{} {:>10.3f} {:>6.3f} {:>10.3f}  {}\n", t.us, t.rough ? "~" : " ", known, known / t.us,
                  assumed, to_text(t.config));
+    }
+  }
+}
+
+void print_features(const GroupedCases& cases) {
+  fmt::print("problem,kind,recorded,best,modelled");
+  for (int f = 0; f < select::kGroupedFeatures; ++f) fmt::print(",{}", name_of(select::GroupedFeature(f)));
+  fmt::print("\n");
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const GroupedCase& one = cases[i];
+    for (const GroupedTime& t : one.times) {
+      if (!select::has_correction(one.problem, one.known, t.config)) continue;
+      const select::Cost cost = select::cost_of(one.problem, one.known, t.config, kGroupedSms, uncorrected_groups());
+      fmt::print("{},{},{},{},{}", i, one.kind, t.us, one.best, cost.total());
+      for (const float value : select::features_of(one.problem, one.known, t.config, cost)) fmt::print(",{}", value);
+      fmt::print("\n");
     }
   }
 }
@@ -101,22 +122,25 @@ std::vector<Constant> named(const std::string& list) {
 
 int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
-  const bool fits = verb == "--fit", times = verb == "--times", only = verb == "--only" && argc > 2;
+  const bool fits = verb == "--fit", times = verb == "--times", only = verb == "--only" && argc > 2,
+             features = verb == "--features";
   GroupedCases cases;
-  for (int i = only ? 3 : fits || times ? 2 : 1; i < argc; ++i)
+  for (int i = only ? 3 : fits || times || features ? 2 : 1; i < argc; ++i)
     if (!read_grouped(argv[i], cases)) return fmt::print(stderr, "{}: not a result of grouped products\n", argv[i]), 2;
-  if (cases.empty()) return fmt::print(stderr, "usage: fit_grouped_model [--times | --fit] <result.json>...\n"), 2;
+  if (cases.empty())
+    return fmt::print(stderr, "usage: fit_grouped_model [--times | --fit | --features] <result.json>...\n"), 2;
+  if (features) return print_features(cases), 0;
   if (times) print(cases, {});
   summary("all, today's constants", cases, {}, !fits && !only);
   if (only) {
     const std::vector<Constant> some = named(argv[2]);
-    const GroupedConstants k = fit(cases, {}, some);
+    const GroupedConstants k = fit(cases, uncorrected_groups(), some);
     summary("fitted to all", cases, k, true);
     for (const Constant& f : some) fmt::print("{} = {:.4g}\n", f.name, k.*f.field);
   }
   if (!fits) return 0;
   const GroupedCases seen = third_of(cases, 2, true), unseen = third_of(cases, 2, false);
-  const GroupedConstants part = fit(seen, {});
+  const GroupedConstants part = fit(seen, uncorrected_groups());
   summary("fitted to two thirds", seen, part, false);
   if (!unseen.empty()) summary("the third left out", unseen, part, true);
   const GroupedConstants k = fit(cases, part);

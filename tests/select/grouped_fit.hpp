@@ -19,6 +19,7 @@
 #include "config/config_text.hpp"
 #include "coordinate_descent.hpp"
 #include "recorded_times.hpp"
+#include "select/common_shapes.hpp"
 #include "select/grouped_configs.hpp"
 #include "select/grouped_cost.hpp"
 #include "warpwright/config/resolve.hpp"
@@ -126,6 +127,13 @@ inline constexpr Constant kGroupedFitted[] = {
 };
 inline constexpr int kGroupedSms = 132;
 
+/// The model without corrections, which belong to the constants of today.
+inline GroupedConstants uncorrected_groups() {
+  GroupedConstants k;
+  k.corrected = false;
+  return k;
+}
+
 inline std::string kind_of(double mean) { return mean <= 32 ? "decode" : mean <= 512 ? "middle" : "large"; }
 
 /// Adds the cases of a result of bench/grouped_random.py or bench/grouped_torch.py, one for each recipe and encoding.
@@ -197,13 +205,19 @@ inline double error_of(const GroupedCases& cases, const GroupedConstants& k) {
   return std::sqrt(sum / weights);
 }
 
-/// Returns the config of those that ran with the least modelled time.
+inline std::vector<select::LikelySizes> likely(const select::GroupSizes& sizes) { return {{1, sizes}}; }
+inline const std::vector<select::LikelySizes>& likely(const std::vector<select::LikelySizes>& sizes) { return sizes; }
+
+/// Returns the config that `auto` would take of those that ran.
 template <class Sizes> const GroupedTime& taken(const GroupedCase& one, const Sizes& sizes, const GroupedConstants& k) {
-  const GroupedTime* best = nullptr;
-  double least = 0;
+  std::vector<select::Candidate> candidates;
   for (const GroupedTime& t : one.times)
-    if (const double us = modelled_us(one, sizes, t.config, k); best == nullptr || us < least) best = &t, least = us;
-  return *best;
+    candidates.push_back({t.config, select::cost_of(one.problem, sizes, t.config, kGroupedSms, k)});
+  std::stable_sort(candidates.begin(), candidates.end(), [](const select::Candidate& a, const select::Candidate& b) {
+    return a.cost.total() < b.cost.total();
+  });
+  if (k.corrected) select::prefer_common(one.problem, likely(sizes), candidates);
+  return *one.find(candidates.front().config);
 }
 
 /// Returns the objective of the fit: the error of the modelled times plus the mean loss of the model's choices, where

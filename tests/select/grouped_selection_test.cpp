@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -16,7 +17,9 @@
 #include "grouped_fit.hpp"
 #include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
+#include "select/common_shapes.hpp"
 #include "select/grouped_configs.hpp"
+#include "select/grouped_correction.hpp"
 #include "select/grouped_list.hpp"
 #include "select/grouped_ranking.hpp"
 #include "warpwright/config/faults.hpp"
@@ -156,22 +159,30 @@ TEST(GroupedRanking, IsSortedAndTheSameEveryTime) {
     const GroupedProblem p = drawn(random);
     const Ranking once = rank(p, {}), again = rank(p, {});
     ASSERT_EQ(once.candidates.size(), again.candidates.size());
+    double least = once.candidates.empty() ? 0 : once.candidates.front().cost.total();
     for (std::size_t c = 0; c < once.candidates.size(); ++c) {
       EXPECT_EQ(once.candidates[c].config, again.candidates[c].config);
-      EXPECT_TRUE(c == 0 || once.candidates[c - 1].cost.total() <= once.candidates[c].cost.total());
+      EXPECT_TRUE(c < 2 || once.candidates[c - 1].cost.total() <= once.candidates[c].cost.total()) << i;
+      least = std::min(least, once.candidates[c].cost.total());
     }
+    // The first is the fastest, or one as fast that serves more problems.
+    if (once.candidates.empty()) continue;
+    const bool corrected = once.candidates.front().cost[Term::correction] != 0;
+    EXPECT_LE(once.candidates.front().cost.total(), least * (corrected ? 1 + kIndistinctGroups : 1)) << i;
   }
 }
 
 TEST(GroupedRanking, TakesMicroseconds) {
-  double least = 1;
-  for (int i = 0; i < 50; ++i) {
-    const GroupedProblem p = problem(64, 8000 + i, 4096, 2048);
-    const auto begin = std::chrono::steady_clock::now();
-    rank(p, {});
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  for (const std::int64_t rows : {900, 8000}) {  // corrected, and at the power limit
+    double least = 1;
+    for (int i = 0; i < 50; ++i) {
+      const GroupedProblem p = problem(64, rows + i, 4096, 2048);
+      const auto begin = std::chrono::steady_clock::now();
+      best_grouped(p, {});
+      least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    EXPECT_LT(least, 2e-3) << rows << ": a plan of each number of tokens chooses once";
   }
-  EXPECT_LT(least, 500e-6) << "a plan of each number of tokens ranks once";
 }
 
 TEST(GroupedModel, KnowsTheSizesOfGroups) {
@@ -221,7 +232,9 @@ TEST(GroupedModel, ReckonsWithSizesThatNobodyTold) {
       double rows = 0, of = 0;
       for (const GroupShare& share : one.sizes) rows += share.groups * share.rows, of += share.groups;
       EXPECT_NEAR(rows, tokens, 1e-6 * tokens) << groups;
-      EXPECT_NEAR(of, std::min(groups, tokens), 1e-9 * groups) << groups;
+      const double occupied = std::min(groups, tokens);
+      const bool half_empty = &one == &likely.back() && groups > 1;
+      EXPECT_NEAR(of, half_empty ? std::ceil(occupied / 2) : occupied, 1e-9 * groups) << groups;
       weights += one.weight;
     }
     EXPECT_NEAR(weights, 1, 1e-12) << groups;
@@ -294,7 +307,44 @@ const ww::testing::GroupedCases& recorded() { return read_once("2026-11-28_h200_
 
 TEST(GroupedModel, MeetsRecordedTimes) {
   ASSERT_EQ(recorded().size(), 520u);
-  EXPECT_LT(ww::testing::error_of(recorded(), {}), 0.11);
+  EXPECT_LT(ww::testing::error_of(recorded(), {}), 0.07);
+  EXPECT_LT(ww::testing::error_of(recorded(), ww::testing::uncorrected_groups()), 0.11);
+}
+
+TEST(GroupedModel, CorrectsByLimitedSharesBelowThePowerLimit) {
+  std::mt19937 random(711);
+  const auto share = [](const GroupedProblem& p, const GemmConfig& c) {
+    const Cost cost = cost_of(p, assumed_sizes(p), c, kH200.sms);
+    return cost[Term::correction] / (cost.total() - cost[Term::correction]);
+  };
+  int corrected = 0;
+  for (int i = 0; i < 40; ++i) {
+    GroupedProblem p = drawn(random);
+    const GemmConfig config = best_grouped(p, {});
+    if (p.rows == 0 || p.k == 0) {
+      EXPECT_EQ(share(p, config), 0) << i << ": no products";
+      continue;
+    }
+    EXPECT_GE(share(p, config), std::expm1(kLeastCorrection) - 1e-9) << i;
+    EXPECT_LE(share(p, config), std::expm1(kLargestCorrection) + 1e-9) << i;
+    corrected += share(p, config) != 0;
+    p.rows = 1 + static_cast<std::int64_t>(4 * kAtPowerLimit / (static_cast<double>(p.n) * static_cast<double>(p.k)));
+    EXPECT_EQ(share(p, config), 0) << i << ": at the power limit";
+  }
+  EXPECT_GT(corrected, 15);
+}
+
+TEST(GroupedModel, CorrectsManyConfigsAsOneByOne) {
+  const GroupedProblem p = problem(24, 900, 3072, 4096);
+  const std::vector<LikelySizes> sizes = assumed_sizes(p);
+  std::vector<Candidate> candidates = rank(p, {}).candidates;
+  ASSERT_GT(candidates.size(), 20u);
+  for (Candidate& c : candidates) c.cost = cost_of(p, sizes, c.config, kH200.sms, ww::testing::uncorrected_groups());
+  correct(p, sizes, kH200.sms, candidates);
+  for (const Candidate& c : candidates)
+    ASSERT_NEAR(c.cost[Term::correction], cost_of(p, sizes, c.config, kH200.sms)[Term::correction],
+                1e-12 * c.cost.total())
+        << to_text(c.config);
 }
 
 /// Logarithms of the time of the model's choice over the best recorded, for sizes that are assumed and known, and how
@@ -317,7 +367,7 @@ std::map<std::string, Sum> losses(const ww::testing::GroupedCases& cases) {
 TEST(GroupedModel, LosesLittleToTheBestRecorded) {
   std::map<std::string, Sum> sums = losses(recorded());
   for (const auto& [kind, mean, known, near] :
-       {std::tuple{"decode", 1.035, 1.025, 0.67}, {"middle", 1.045, 1.025, 0.57}, {"large", 1.02, 1.015, 0.74}}) {
+       {std::tuple{"decode", 1.03, 1.012, 0.77}, {"middle", 1.04, 1.015, 0.62}, {"large", 1.02, 1.015, 0.75}}) {
     const Sum& sum = sums[kind];
     ASSERT_GE(sum.cases, 160) << kind;
     EXPECT_LT(std::exp(sum.assumed / sum.cases), mean) << kind;
@@ -326,7 +376,7 @@ TEST(GroupedModel, LosesLittleToTheBestRecorded) {
   }
 }
 
-/// Problems that no constant was fitted to.
+/// Problems that neither constants nor trees were fitted to.
 TEST(GroupedModel, LosesLittleOnProblemsThatItWasNotFittedTo) {
   const ww::testing::GroupedCases& cases = read_once("2026-11-28_h200_grouped_held.json");
   ASSERT_EQ(cases.size(), 60u);
@@ -387,15 +437,19 @@ TEST(GroupedChoice, LeavesRequestsWithAShapeAlone) {
 
 /// A serving process compiles a kernel of the product of experts once for each config that any number of tokens takes.
 TEST(GroupedChoice, TakesFewKernelsForAllTokensOfAModel) {
-  for (const int groups : {8, 32, 256}) {
-    std::set<std::string> taken;
-    for (const auto& [n, k] : {std::pair{4096, 7168}, {7168, 2048}})  // both products of DeepSeek-V3's experts
-      for (std::int64_t tokens = 1; tokens <= 8192; tokens += 1 + tokens / 64)
-        taken.insert(
-            to_text(best_grouped(problem(groups, std::max<std::int64_t>(1, tokens * 8 * groups / 256), n, k), {})));
-    EXPECT_LE(taken.size(), 12u) << groups << " groups";
-    EXPECT_GE(taken.size(), 3u) << groups << " groups";
-  }
+  for (const Scale scale : {Scale::block_1x128_128x128, Scale::none})
+    for (const int groups : {8, 32, 256}) {
+      std::set<std::string> taken;
+      for (const auto& [n, k] : {std::pair{4096, 7168}, {7168, 2048}})  // both products of DeepSeek-V3's experts
+        for (std::int64_t tokens = 1; tokens <= 8192; tokens += 1 + tokens / 64) {
+          GroupedProblem p = problem(groups, std::max<std::int64_t>(1, tokens * 8 * groups / 256), n, k);
+          p.scale = scale;
+          if (scale == Scale::none) p.a = p.b = bf16;
+          taken.insert(to_text(best_grouped(p, {})));
+        }
+      EXPECT_LE(taken.size(), 12u) << groups << " groups, " << name_of(scale);
+      EXPECT_GE(taken.size(), 3u) << groups << " groups, " << name_of(scale);
+    }
 }
 
 TEST(GroupedExplanation, RanksTheChosenConfig) {
@@ -409,6 +463,21 @@ TEST(GroupedExplanation, RanksTheChosenConfig) {
     for (const CostTerm& term : made.chosen.terms) sum += term.us;
     EXPECT_NEAR(sum, made.chosen.us, 1e-6 * sum);
   }
+}
+
+TEST(GroupedExplanation, SaysWhetherTheChosenConfigIsTheFastest) {
+  int moved = 0;
+  for (std::int64_t rows = 8; rows < 3000; rows += 1 + rows / 8) {
+    const Explanation made = explain(problem(10, rows, 768, 5120)).value();
+    const bool least = std::all_of(made.ranking.begin(), made.ranking.end(),
+                                   [&](const RankedConfig& other) { return made.chosen.us <= other.us; });
+    EXPECT_TRUE(made.because.starts_with(
+        least ? "the least modelled time of "
+              : "a kernel that serves more problems than others within 0.5 % of the least modelled time of "))
+        << rows << ": " << made.because;
+    moved += !least;
+  }
+  EXPECT_GT(moved, 0);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ struct GroupedProblem {
   EpilogueTree epilogue = {};
   // Rows that the groups are likely to have, for the choice of a config alone: one number for each group, in any order,
   // or one for all of them. A run may have any other sizes. Empty: the choice reckons with groups of equal and of
-  // uneven sizes, and with masked groups that are half full.
+  // uneven sizes, some of them empty, and with masked groups that are half full.
   std::vector<std::int64_t> expected_sizes = {};
 
   /// Returns the rows of A and D in memory: M, or G * Mmax.
