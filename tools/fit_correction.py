@@ -93,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("times", help="what fit_cost_model or fit_grouped_model --features prints")
     parser.add_argument("--check", action="store_true", help=f"fit to {FOLDS - 1} tenths of the problems, judge by the rest")
-    parser.add_argument("--grouped", action="store_true")
+    parser.add_argument("--grouped", action="store_true", help="the times are of groups of rows")
     parser.add_argument("--output", type=pathlib.Path, help="another file for the trees")
     options = parser.parse_args()
     times = pandas.read_csv(options.times)

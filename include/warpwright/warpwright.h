@@ -277,7 +277,8 @@ typedef struct ww_grouped_problem {
   int64_t scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group;
   const char* epilogue; /* without reductions */
   /* Rows that the groups are likely to have, for the choice of a config alone: "340,377,12", one for each group, or
-   * "64" for all of them. A run may have other sizes. Null: equal and uneven ones count, masked groups as half full. */
+   * "64" for all of them. A run may have other sizes. Null: equal, uneven and partly empty
+   * ones count, masked groups as half full. */
   const char* expected_sizes;
 } ww_grouped_problem;
 

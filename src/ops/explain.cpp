@@ -118,17 +118,17 @@ std::string because(const GroupedProblem& p, const Explanation& made, bool by_mo
                                 ? fmt::format("{} groups with room for {} rows each", p.groups, p.rows)
                                 : fmt::format("{} rows in {} groups, {} per group on average", p.total_rows(), p.groups,
                                               p.total_rows() / std::max<std::int64_t>(p.groups, 1));
-  const auto at = std::find_if(made.ranking.begin(), made.ranking.end(),
-                               [&](const RankedConfig& r) { return r.config == made.chosen.config; });
-  if (!made.measured || by_model || at == made.ranking.begin())
-    return fmt::format("{} of {} configs for {}{}",
-                       made.measured && at != made.ranking.begin() ? common(select::kIndistinctGroups)
-                                                                   : std::string("the least modelled time"),
-                       made.ranking.size(), sizes, caveat(made));
+  const auto faster = std::count_if(made.ranking.begin(), made.ranking.end(),
+                                    [&](const RankedConfig& other) { return other.us < made.chosen.us; });
+  if (!made.measured || faster == 0 || by_model)
+    return fmt::format(
+        "{} of {} configs for {}{}",
+        made.measured && faster > 0 ? common(select::kIndistinctGroups) : std::string("the least modelled time"),
+        made.ranking.size(), sizes, caveat(made));
   return fmt::format("{}; {}; number {} of {} by modelled time",
                      made.emulated ? "the emulated device chooses among the configs whose modules are shipped"
                                    : "the request leaves no choice among those of the list",
-                     sizes, at - made.ranking.begin() + 1, made.ranking.size());
+                     sizes, faster + 1, made.ranking.size());
 }
 
 /// The configs of the family by modelled time, and those that this problem or these options exclude.
@@ -142,12 +142,14 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
   select::Ranking all = select::rank(p, request);
   for (const select::Candidate& candidate : all.candidates)
     if (candidate.config != made.chosen.config) made.ranking.push_back(ranked(candidate.config, candidate.cost));
+  std::stable_sort(made.ranking.begin(), made.ranking.end(),
+                   [](const RankedConfig& a, const RankedConfig& b) { return a.us < b.us; });
+  const bool by_model = !all.candidates.empty() && all.candidates.front().config == made.chosen.config;
   made.ranking.insert(std::find_if(made.ranking.begin(), made.ranking.end(),
-                                   [&](const RankedConfig& r) { return r.us > made.chosen.us; }),
+                                   [&](const RankedConfig& r) { return by_model || r.us > made.chosen.us; }),
                       made.chosen);
   for (select::Exclusion& exclusion : all.exclusions)
     made.excluded.push_back({std::move(exclusion.reason), std::move(exclusion.configs)});
-  const bool by_model = !all.candidates.empty() && all.candidates.front().config == made.chosen.config;
   made.because = because(p, made, by_model);
   follow(decision.tuned, made);
   return made;

@@ -12,7 +12,8 @@
 namespace ww::select {
 namespace {
 
-static_assert(static_cast<int>(GroupedVariant::contiguous) == 1 && static_cast<int>(GroupedVariant::ragged) == 4,
+static_assert(static_cast<int>(GroupedVariant::contiguous) == 1 && static_cast<int>(GroupedVariant::masked) == 2 &&
+                  static_cast<int>(GroupedVariant::ragged) == 4,
               "common_shapes.inc holds these numbers: make it again");
 constexpr KernelShape kCommon[] = {
 #include "select/common_shapes.inc"

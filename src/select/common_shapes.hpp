@@ -14,8 +14,8 @@ namespace ww::select {
 
 /// A share of the time. Configs whose modelled times differ by less count as equally fast, below the power limit.
 inline constexpr double kIndistinct = 0.01;
-/// The same of groups of rows. Half of it costs held-out problems nothing, and one model needs few enough kernels.
-inline constexpr double kIndistinctGroups = 0.005;
+/// The same of groups of rows, of which a whole percent leaves fewer near the best (docs/selection.md).
+inline constexpr double kIndistinctGroups = 0.006;
 
 /// What tells the kernels of a recipe apart, in the order of the numbers of common_shapes.inc. Stages and the rest
 /// follow from it; split counts belong to the launch.

@@ -16,7 +16,11 @@ namespace {
 constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowBytes;
 constexpr std::size_t kMostShares = 12;
 constexpr double kRounding = 1e-9;
-// Widths of the distributions of sizes that the caller has not told.
+// Of sizes that the caller has not told, with fewer groups than kManyGroups: the weight of equal ones, and the widths
+// of the spread ones. With more groups, the widths of the two spreads beside equal sizes.
+constexpr std::int64_t kManyGroups = 8;
+constexpr double kEqualWeight = 0.4;
+constexpr double kSpreads[] = {0.15, 0.4};
 constexpr double kNarrow = 0.25, kWide = 0.7;
 
 /// A kind of tile of a launch: how many there are, and what one takes in microseconds at the full clock.
@@ -233,8 +237,14 @@ std::vector<LikelySizes> assumed_sizes(const GroupedProblem& p) {
   const double rows = masked ? groups * std::ceil(static_cast<double>(p.rows) / 2) : static_cast<double>(p.rows);
   const double capacity = static_cast<double>(p.rows);  // of one group, whatever the encoding
   if (groups == 1) return {{1, {{groups, rows}}}};
+  const bool many = p.groups >= kManyGroups;
+  std::vector<LikelySizes> likely{{many ? 0.25 : kEqualWeight, {{groups, rows / groups}}}};
+  if (!many) {
+    for (double width : kSpreads)
+      likely.push_back({(1 - kEqualWeight) / std::size(kSpreads), spread_sizes(groups, rows, width, capacity)});
+    return likely;
+  }
   const double share = 0.25;
-  std::vector<LikelySizes> likely{{share, {{groups, rows / groups}}}};
   for (double width : {kNarrow, kWide}) likely.push_back({share, spread_sizes(groups, rows, width, capacity)});
   likely.push_back({share, spread_sizes(std::ceil(groups / 2), rows, kNarrow, capacity)});
   return likely;

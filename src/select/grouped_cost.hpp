@@ -28,8 +28,8 @@ struct LikelySizes {
 
 /// Returns the distributions that a plan for `problem` reckons with, whose weights sum to 1. If the problem has
 /// expected sizes, they are the only one. Otherwise the host knows the number of groups and of rows, or of masked
-/// groups the capacity, of which it takes half: groups of equal size, of sizes that spread a little or widely about
-/// their mean, and groups half of which are empty.
+/// groups the capacity, of which it takes half: groups of equal size and of sizes that spread about their mean, and
+/// from eight groups on also groups half of which are empty.
 std::vector<LikelySizes> assumed_sizes(const GroupedProblem& problem);
 
 /// Returns the distribution of known counts, in at most 12 shares of groups of similar size.

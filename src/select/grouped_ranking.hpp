@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configs of one grouped problem, sorted by modelled time.
+// The configs of one grouped problem, sorted by modelled time; the first is what `auto` takes (common_shapes.hpp).
 #pragma once
 
 #include "select/grouped_cost.hpp"
@@ -19,7 +19,7 @@ struct GroupedRequest {
 /// own has none but that of `grouped_list()`.
 Ranking rank(const GroupedProblem& problem, const GroupedRequest& request);
 
-/// Returns the config with the least modelled time. A request with a shape of its own, one for variant descriptors and
+/// Returns the first config of rank(). A request with a shape of its own, one for variant descriptors and
 /// one for an arch whose groups have no list get what choose_grouped() makes of them.
 GemmConfig best_grouped(const GroupedProblem& problem, const GroupedRequest& request);
 

@@ -58,7 +58,9 @@ bool overlap_pays(const GroupedProblem& p, const GemmConfig& c, int sms) {
   if (ragged && groups * tiles_n * max(1, c.cluster.k) >= sms) return true;
   if (config::is_sm100(c) || (!ragged && c.row_groups.variant != GroupedVariant::contiguous)) return false;
   if (ragged && c.cluster.k > 1) return true;
-  const Cost cost = cost_of(p, assumed_sizes(p), c, sms);
+  GroupedConstants without;
+  without.corrected = false;
+  const Cost cost = cost_of(p, assumed_sizes(p), c, sms, without);
   if (cost.total() > kLongestUs) return false;
   if (ragged) return memory_share(cost) < kMemoryIsHalf;
   if (c.tile.m < kWideTile) return p.k <= kShortK;

@@ -317,7 +317,7 @@ def draw_all(arguments, campaigns, pool):
 
 def draw_recorded(arguments, campaigns, pool, edits, rng):
     """Recorded mutants that were caught, if the headers still have their statements. A family's kernel may have lost the
-    code of a statement since: such a draw is repeated."""
+    code of a statement since: such a draw is repeated, and so is one that does not compile or is not reached."""
     known = {(edit.header, edit.operator, edit.detail): edit for edit in edits}
     caught = [row for row in json.loads(arguments.recorded.read_text())["mutants"] if row["verdict"] == "caught"]
     rows = [(row["family"], edit) for row in caught if (edit := known.get((row["header"], row["operator"], row["edit"])))]
@@ -334,12 +334,14 @@ def draw_recorded(arguments, campaigns, pool, edits, rng):
         outcomes = list(pool.map(lambda job: campaigns.run(*job, bases[job[0]]), chosen))
         for (family, edit), outcome in zip(chosen, outcomes):
             if outcome is None:
-                return Draws(results, [], repeated, len(edits))
+                continue
             if outcome.verdict not in ("caught", "missed"):
                 repeated[outcome.verdict] += 1
                 continue
             results.append((family, edit, outcome))
             print(report_line(family, edit, outcome), flush=True)
+        if None in outcomes:
+            break
     return Draws(results, [], repeated, len(edits))
 
 
@@ -428,7 +430,7 @@ def main():
     caught = sum(outcome.verdict == "caught" for _, _, outcome in draws.results)
     unreviewed = sum(outcome.verdict == "missed" and not missed_because(edit) for _, edit, outcome in draws.results)
     contradicted = sum(outcome.verdict == "caught" for _, _, outcome, _ in draws.equivalents)
-    asked = f" (of {arguments.count} asked, the time was up)" if counted < arguments.count else ""
+    asked = f" (of {arguments.count} asked: no others are left, or the time was up)" if counted < arguments.count else ""
     summary = (f"{caught} of {counted} mutants caught{asked} ({100 * caught / max(counted, 1):.1f} %), {unreviewed} misses are not "
                f"reviewed; {len(draws.equivalents)} drawn besides are equivalent, of which the checker contradicts "
                f"{contradicted}; seed {arguments.seed}")

@@ -172,7 +172,7 @@ TEST(GroupedRanking, IsSortedAndTheSameEveryTime) {
   }
 }
 
-TEST(GroupedRanking, TakesMicroseconds) {
+TEST(GroupedRanking, ChoosesInAboutAMillisecond) {
   for (const std::int64_t rows : {900, 8000}) {  // corrected, and at the power limit
     double least = 1;
     for (int i = 0; i < 50; ++i) {
@@ -233,7 +233,7 @@ TEST(GroupedModel, ReckonsWithSizesThatNobodyTold) {
       for (const GroupShare& share : one.sizes) rows += share.groups * share.rows, of += share.groups;
       EXPECT_NEAR(rows, tokens, 1e-6 * tokens) << groups;
       const double occupied = std::min(groups, tokens);
-      const bool half_empty = &one == &likely.back() && groups > 1;
+      const bool half_empty = &one == &likely.back() && groups >= 8;
       EXPECT_NEAR(of, half_empty ? std::ceil(occupied / 2) : occupied, 1e-9 * groups) << groups;
       weights += one.weight;
     }
@@ -383,8 +383,8 @@ TEST(GroupedModel, LosesLittleOnProblemsThatItWasNotFittedTo) {
   Sum all;
   for (const auto& [kind, sum] : losses(cases))
     all.assumed += sum.assumed, all.known += sum.known, all.near += sum.near, all.cases += sum.cases;
-  EXPECT_LT(std::exp(all.assumed / all.cases), 1.04);
-  EXPECT_LT(std::exp(all.known / all.cases), 1.03);
+  EXPECT_LT(std::exp(all.assumed / all.cases), 1.035);
+  EXPECT_LT(std::exp(all.known / all.cases), 1.025);
   EXPECT_GT(all.near / all.cases, 0.6);
 }
 
@@ -457,7 +457,7 @@ TEST(GroupedExplanation, RanksTheChosenConfig) {
     const Explanation made = explain(GroupedProblem{.groups = 32, .rows = rows, .n = 4096, .k = 2048}).value();
     const auto same = [&](const RankedConfig& r) { return r.config == made.chosen.config; };
     EXPECT_EQ(std::count_if(made.ranking.begin(), made.ranking.end(), same), 1);
-    EXPECT_TRUE(std::is_sorted(made.ranking.begin(), made.ranking.end(),
+    EXPECT_TRUE(std::is_sorted(made.ranking.begin() + 1, made.ranking.end(),
                                [](const RankedConfig& a, const RankedConfig& b) { return a.us < b.us; }));
     double sum = 0;
     for (const CostTerm& term : made.chosen.terms) sum += term.us;
@@ -467,13 +467,17 @@ TEST(GroupedExplanation, RanksTheChosenConfig) {
 
 TEST(GroupedExplanation, SaysWhetherTheChosenConfigIsTheFastest) {
   int moved = 0;
-  for (std::int64_t rows = 8; rows < 3000; rows += 1 + rows / 8) {
+  for (std::int64_t rows = 0; rows < 3000; rows += 1 + rows / 8) {
     const Explanation made = explain(problem(10, rows, 768, 5120)).value();
+    EXPECT_EQ(made.ranking.front().config, made.chosen.config) << rows;
+    EXPECT_TRUE(std::is_sorted(made.ranking.begin() + 1, made.ranking.end(),
+                               [](const RankedConfig& a, const RankedConfig& b) { return a.us < b.us; }))
+        << rows;
     const bool least = std::all_of(made.ranking.begin(), made.ranking.end(),
                                    [&](const RankedConfig& other) { return made.chosen.us <= other.us; });
     EXPECT_TRUE(made.because.starts_with(
         least ? "the least modelled time of "
-              : "a kernel that serves more problems than others within 0.5 % of the least modelled time of "))
+              : "a kernel that serves more problems than others within 0.6 % of the least modelled time of "))
         << rows << ": " << made.because;
     moved += !least;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of a config as data: every candidate with its modelled time, term by term, and what was ruled out and why.
-// For groups of rows the model reckons with equal and with uneven sizes; configs for groups of K have no modelled time.
-// Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain` prints this.
+// For groups of rows the model reckons with equal, uneven and partly empty ones; configs for groups of K have no
+// modelled time. Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain`
+// prints this.
 #pragma once
 
 #include <string>
@@ -48,7 +49,7 @@ struct Explanation {
   std::string tuning = {};                     // what that file says of the problem, or why that is not followed
   const char* modelled_for = "";               // the device whose times are modelled: "H200"
   bool measured = true;                        // false: its rates are those of publications, and no kernel ran on it
-  std::vector<RankedConfig> ranking = {};      // first what is taken, then by time, if modelled
+  std::vector<RankedConfig> ranking = {};      // what `auto` takes first, then by time, if modelled
   std::vector<ExcludedConfigs> excluded = {};  // in the order of the list
 };
 
