@@ -36,7 +36,7 @@ std::string device_text(const Explanation& made) {
                      caveat(made));
 }
 
-/// Says that the chosen config is not the fastest, but as fast and more common.
+/// Says that the chosen config serves more problems than the fastest, whose time the model cannot tell from its own.
 std::string common(double indistinct) {
   return fmt::format("a kernel that serves more problems than others within {:.2g} % of the least modelled time",
                      100 * indistinct);

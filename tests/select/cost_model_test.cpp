@@ -50,7 +50,7 @@ TEST(CostModel, TakesOneNearTheBestThatRan) {
   EXPECT_GE(ww::testing::near_best(earlier, {}), 294) << "of " << earlier.size();
   EXPECT_GE(ww::testing::near_best(earlier, ww::testing::uncorrected()), 295) << "of " << earlier.size();
   EXPECT_LT(ww::testing::loss_of(earlier, {}), 1.0105);
-  // Among the cases since are those at which auto lost most, and configs and orders that no list had before.
+  // Later cases include those on which auto lost most, and configs and tile orders that no list had before.
   EXPECT_GE(ww::testing::near_best(all, {}), 2670) << "of " << all.size();
   EXPECT_LT(ww::testing::loss_of(all, {}), 1.008);
 }
